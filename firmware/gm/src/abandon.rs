@@ -14,7 +14,7 @@ use defs::gm::port::STOPPED_STREAMS;
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, Port, Record,
-    connection, connection_number, token_port,
+    connection, connection_number, ever_sent, packets_between, token_port,
 };
 use crate::{Gm, Nic};
 
@@ -73,7 +73,7 @@ impl<N: Nic> Gm<N> {
     fn sent_packets(&self, connection: Connection, record: Record) -> Option<(u32, Record)> {
         let window = connection.window(self);
         // Numbers that were ever sent, from the record that is looked at on.
-        let mut sent = (window >> 16).wrapping_sub(window) & 0xFFFF;
+        let mut sent = packets_between(window, ever_sent(window));
         let mut before = Record::NONE;
         let mut at = connection.first(self);
         while at != record {

@@ -8,7 +8,7 @@ use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
     Connection, F_ACK, F_HELD, F_READY, K_ATOMIC, K_GET, List, READY_LOW, Record,
-    connection_number,
+    connection_number, ever_sent, packets_between,
 };
 use crate::{Gm, Nic, answer};
 
@@ -52,8 +52,8 @@ impl<N: Nic> Gm<N> {
         if (sequence ^ next) >> 16 != 0 {
             return;
         }
-        let count = sequence.wrapping_sub(window) & 0xFFFF;
-        let under_way = (window >> 16).wrapping_sub(window) & 0xFFFF;
+        let count = packets_between(window, sequence);
+        let under_way = packets_between(window, ever_sent(window));
         if subtype == NACK_OPEN && count != 0 && sequence & 0xFFFF == 0 {
             // Number 0 was acknowledged before: the other node does not know of it. It acknowledges nothing, even where the
             // numbers begin again.

@@ -1,10 +1,17 @@
 //! The GM protocol on a NIC, independent of the hardware (docs/gm.md).
 //!
 //! GM carries messages between ports of nodes over one reliable connection for each pair of nodes and priority.
-//! [`Gm`] is the NIC's firmware. [`Gm::step`] takes the events of the hardware, lets the four machines go on
-//! (SDMA: host to SRAM, SEND: to the network, RECV: from the network, RDMA: SRAM to host) and looks for what the host has posted.
+//! [`Gm`] is the NIC's firmware. [`Gm::step`] takes the events of the hardware, or one thing that the host has posted, and lets four
+//! machines go on:
 //!
-//! SDMA and SEND are the sending half, RECV and RDMA the receiving half. On a board with two CPUs each half has one. A comment that begins
+//! | machine | half | from, to | functions |
+//! |---------|------|----------|-----------|
+//! | SDMA | sending | host memory, SRAM | `read_machine` starts DMA, `on_dma` ends it |
+//! | SEND | sending | SRAM, network | `send_machine` starts a packet, `on_sent` ends it |
+//! | RECV | receiving | network, SRAM | `on_received` takes a packet |
+//! | RDMA | receiving | SRAM, host memory | `on_received` starts DMA of payload, `report_machine` that of reports to programs; `on_dma` ends it |
+//!
+//! On a board with two CPUs each half has one. A comment that begins
 //! with `SEND:` or `RECV:` names the half that calls the function or writes the word. `hand_*` functions (`jobs`) pass work to the other
 //! half; the functions that do it there are called `take_*` or `add_*`.
 //!
@@ -18,11 +25,12 @@
 //! | `receive`, `deliver` | RECV and RDMA: packets to receive tokens |
 //! | `remote` | puts and gets |
 //! | `answer`, `ack` | acks, both ways; completed sends |
-//! | `abandon` | sends that fail, streams that an error stops |
+//! | `abandon` | sends that fail; streams (port, target port, priority), which stop when a send fails |
 //! | `timer` | packets that are sent again, alarms |
 //! | `report` | completed sends and notices to the host |
 //! | `guard` | atomic operations that exclude the target's host; results that go straight into memory |
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
+//! | `published` | words by which the halves and the host tell each other how far they are |
 //! | `control` | start, ports, the driver's commands |
 //! | `probe` | packets that map the network |
 //! | `collective` | barriers and reductions |
@@ -102,7 +110,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Handles the events that have come up, or one post of the host. Returns whether there was any. Without, no word of
-    /// SRAM is written.
+    /// SRAM is written: a loop over this function repeats the same round until something comes, and the emulator skips such rounds.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         let events = self.nic.events();
@@ -158,6 +166,7 @@ impl<N: Nic> Gm<N> {
         counters + ((counter as u32) << 2)
     }
 
+    /// Adds 1 to a counter of this CPU. What is counted is rare.
     #[cold]
     #[inline(never)]
     fn count(&mut self, counter: Counter) {

@@ -16,7 +16,7 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Peer, Port,
-    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, port_number,
+    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, port_number, packets_between,
 };
 use crate::{Gm, Nic};
 
@@ -269,7 +269,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn add_sent(&mut self, connection: Connection, record: Record) -> bool {
         let mut flags = connection.flags(self);
         let window = connection.window(self);
-        let sent = connection.send(self).wrapping_sub(window) & 0xFFFF;
+        let sent = packets_between(window, connection.send(self));
         let waits = connection.cursor(self);
         if waits.is_some() || flags & F_HELD != 0 || sent >= WINDOW {
             return false;

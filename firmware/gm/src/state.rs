@@ -115,12 +115,15 @@ record! {
 record! {
     /// Another node: its two connections, then these words.
     pub struct Peer {
-        /// Length of the route, and whether there is one.
+        /// Length of the route ([`ROUTE_LENGTH`]), and whether there is one.
         route, set_route: u32 = PEER_ROUTE;
         /// Unanswered atomic operations.
         atomics, set_atomics: u32 = PEER_ATOMICS;
     }
 }
+
+/// Bits of [`Peer::route`] that are the length of the route.
+pub const ROUTE_LENGTH: u32 = 0x1F;
 
 /// State of a buffer: it can be filled.
 pub const FREE: u32 = 0;
@@ -239,7 +242,7 @@ record! {
         cursor, set_cursor: Record = 8;
         /// Session and sequence number of the packet that is sent next.
         send, set_send: u32 = 12;
-        /// Number behind the last packet that was ever sent; number of the oldest unacknowledged one.
+        /// Number behind the last packet that was ever sent ([`ever_sent`]); below it that of the oldest unacknowledged one.
         window, set_window: u32 = 16;
         /// Flags of SEND (`F_*`); in the upper half the number of the next active connection, and 1.
         flags, set_flags: u32 = 20;
@@ -356,6 +359,15 @@ impl Record {
     pub const OPERAND: u32 = Self::ASKED;
     /// Compared value of an atomic operation.
     pub const COMPARED: u32 = Self::FAILS_AT;
+}
+
+/// Kinds of records (`K_*`) are below. A larger kind is the first word of the packet of a message that fits one.
+const KINDS: u32 = 16;
+
+/// Whether the record of a kind is no message.
+#[inline(always)]
+pub const fn is_other(kind: u32) -> bool {
+    kind < KINDS
 }
 
 /// Kind of a record: carries nothing but sequence numbers.
@@ -537,6 +549,21 @@ pub const RING_MASK: u32 = 0x1FF;
 pub const fn next_sequence(word: u32) -> u32 {
     word & 0xFFFF_0000 | word.wrapping_add(1) & 0xFFFF
 }
+
+/// Packets from one sequence number up to another one. What is above the 16 bits of a number does not count.
+#[inline(always)]
+pub const fn packets_between(from: u32, to: u32) -> u32 {
+    to.wrapping_sub(from) & 0xFFFF
+}
+
+/// The sequence number behind the last packet that was ever sent, from a [`Connection::window`].
+#[inline(always)]
+pub const fn ever_sent(window: u32) -> u32 {
+    window >> 16
+}
+
+/// Added to a [`Connection::window`]: one more packet was sent for the first time.
+pub const EVER_SENT_ONE: u32 = 1 << 16;
 
 /// The control block of the port with a number.
 #[inline(always)]

@@ -11,7 +11,7 @@ use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection, F_ACK,
     F_HELD, F_READY, FREE, Header, Peer, READING, READY, READY_HIGH, READY_LOW, Record,
     SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer, connection_number, next_sequence,
-    token_port,
+    token_port, is_other, packets_between, ever_sent, EVER_SENT_ONE, ROUTE_LENGTH,
 };
 use crate::{Gm, Nic, answer};
 
@@ -19,6 +19,12 @@ use crate::{Gm, Nic, answer};
 #[inline(always)]
 pub const fn padded(length: u32) -> u32 {
     (length + 3) & !3
+}
+
+/// The first word of the first packet of a message that takes several, from that of a message of its size that takes one.
+#[inline(always)]
+const fn first_of_several(kind: u32) -> u32 {
+    kind + HEAD - DATA
 }
 
 /// Bytes of a process for DMA: on one page or two.
@@ -52,7 +58,8 @@ impl<N: Nic> Gm<N> {
             list.set_first(self, next);
             let flags = connection.flags(self);
             let record = connection.cursor(self);
-            let under_way = connection.send(self).wrapping_sub(connection.window(self)) & 0xFFFF;
+            let next = connection.send(self);
+            let under_way = packets_between(connection.window(self), next);
             if record.is_none() || flags & F_HELD != 0 || under_way >= WINDOW {
                 connection.set_flags(self, flags & !F_READY);
                 continue;
@@ -76,14 +83,14 @@ impl<N: Nic> Gm<N> {
         let last = left <= MTU;
         let kind = record.kind(self);
         let header = buffer.header();
-        let plan = if kind < 16 {
+        let plan = if is_other(kind) {
             self.plan_other(header, record, kind, sent, left)
         } else if last && sent == 0 {
             Plan::message(kind, left)
         } else if last {
             Plan::message(first_word(TAIL), left)
         } else if sent == 0 {
-            Plan::message(kind + HEAD - DATA, MTU)
+            Plan::message(first_of_several(kind), MTU)
         } else {
             Plan::message(first_word(BODY), MTU)
         };
@@ -126,8 +133,8 @@ impl<N: Nic> Gm<N> {
         let window = connection.window(self);
         let after = next_sequence(sequence);
         connection.set_send(self, after);
-        if (window >> 16 ^ sequence) & 0xFFFF == 0 {
-            connection.set_window(self, window.wrapping_add(1 << 16));
+        if (ever_sent(window) ^ sequence) & 0xFFFF == 0 {
+            connection.set_window(self, window.wrapping_add(EVER_SENT_ONE));
         }
         sequence
     }
@@ -190,7 +197,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The process has not registered the bytes of a send.
+    /// Ends a send whose bytes the process has not registered.
     #[cold]
     #[inline(never)]
     fn bad_memory(&mut self, connection: Connection, record: Record, sent: u32) {
@@ -245,9 +252,10 @@ impl<N: Nic> Gm<N> {
         words.set_sequence(self, sequence);
         words.set_lengths(self, lengths);
         words.set_sender(self, node);
+        // The target's number of the connection, which is this node with the same priority, is above the own number of it.
         words.set_connections(self, own | (number & 1) << 16 | number);
         let peer = connection.address() & !(defs::gm::map::PEER_BYTES - 1);
-        let length = Peer::at(peer).route(self) & 0x1F;
+        let length = Peer::at(peer).route(self) & ROUTE_LENGTH;
         if length != 0 {
             let word = self.nic.load(peer + ROUTE_WORDS[0]);
             self.nic.store(header - 4, word);
@@ -277,6 +285,7 @@ impl<N: Nic> Gm<N> {
         }
         let connection = ACKS.first(self);
         if connection != 0 {
+            // Below the connections' addresses are PROBE and PASSER: not acks, but they wait in the same list.
             if connection < PEERS {
                 return self.send_other(connection);
             }
@@ -354,19 +363,23 @@ impl<N: Nic> Gm<N> {
     /// DMAs are complete.
     #[inline(always)]
     pub(crate) fn on_dma(&mut self) {
-        while N::ROLE.sends() {
-            let buffer = self.nic.read_done();
-            if buffer == 0 {
-                break;
+        if N::ROLE.sends() {
+            loop {
+                let buffer = self.nic.read_done();
+                if buffer == 0 {
+                    break;
+                }
+                self.loaded(buffer);
             }
-            self.loaded(buffer);
         }
-        while N::ROLE.receives() {
-            let cookie = self.nic.write_done();
-            if cookie == 0 {
-                break;
+        if N::ROLE.receives() {
+            loop {
+                let cookie = self.nic.write_done();
+                if cookie == 0 {
+                    break;
+                }
+                self.on_written(cookie);
             }
-            self.on_written(cookie);
         }
     }
 }
