@@ -14,7 +14,7 @@ use defs::gm::port::STOPPED_STREAMS;
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, Port, Record,
-    connection, connection_number, ever_sent, packets_between, token_port,
+    connection, connection_number, ever_sent, packets_between, target_subport, token_port,
 };
 use crate::{Gm, Nic};
 
@@ -59,7 +59,7 @@ impl<N: Nic> Gm<N> {
     /// Node and subport that a record is for.
     fn stream_of(&self, connection: Connection, record: Record) -> u32 {
         let node = connection_number(connection) >> 1;
-        node << 8 | record.ports(self) >> 8 & 0xFF
+        node << 8 | target_subport(record.ports(self))
     }
 
     /// Packets that the rest of a record takes.

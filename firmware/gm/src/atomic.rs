@@ -21,14 +21,15 @@ use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 use defs::record;
 use defs::record::Memory;
 
-use crate::collective::Value;
+use crate::collective::{Value, end_word};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
-    ACK_BUFFER, ATOMICS, Connection, K_ATOMIC, Peer, Port, Record, SENDING_ACK, SendSlot,
-    connection, connection_number, port_block, port_number,
+    ACK_BUFFER, ATOMICS, Connection, DirectResult, K_ATOMIC, Peer, Port, Record, SENDING_ACK,
+    SendSlot, connection, connection_number, port_block, port_number, slot_node, slot_subport,
+    target_subport,
 };
 use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};
@@ -37,11 +38,33 @@ use crate::{Gm, Nic, answer};
 const COUNT_SHIFT: u32 = 8;
 /// Bits of that count. With the place it fills the lower half of an operation's number; the session is in the upper half.
 const COUNT_MASK: u32 = 0x3FFF;
+/// Bits of a number that are the operation's place among the unanswered ones of its target; the count is above them.
+const PLACE_BITS: u32 = 2;
 
-/// Address of the kept answer to a node's operation with this number: the lowest bits of the number are its place.
+const _: () = assert!(UNANSWERED == 1 << PLACE_BITS && COUNT_MASK << PLACE_BITS <= 0xFFFF);
+
+/// Index of an operation among those of its port: of a send slot's or a record's length.
+#[inline(always)]
+const fn index_of(length: u32) -> u32 {
+    length >> 8
+}
+
+/// What an operation does, an [`Atomic`]: of a send slot's or a record's length.
+#[inline(always)]
+const fn effect_of(length: u32) -> u32 {
+    length & 0xFF
+}
+
+/// Place of an operation among the unanswered ones of its target, from its number.
+#[inline(always)]
+const fn place_of(number: u32) -> u32 {
+    number & (UNANSWERED - 1)
+}
+
+/// Address of the kept answer to a node's operation with this number.
 #[inline(always)]
 const fn answer_words(node: u32, number: u32) -> u32 {
-    ANSWERS + (node << 5) + ((number & (UNANSWERED - 1)) << 3)
+    ANSWERS + (node << 5) + (place_of(number) << 3)
 }
 
 /// The word with a node's byte of answers to send, and its shift.
@@ -55,7 +78,8 @@ pub(crate) struct AtomicRequest {
     pub(crate) port: Port,
     high: u32,
     low: u32,
-    operation: u32,
+    /// What is done, an [`Atomic`].
+    effect: u32,
     operand: u32,
     compared: u32,
 }
@@ -74,26 +98,44 @@ record! {
     /// Answer to an atomic operation: in a packet, and kept at the target until the next operation with its place.
     struct Answer {
         /// Number of the operation.
-        number, set_number: u32 = 0;
+        number, set_number, NUMBER: u32 = 0;
         /// The word before the operation.
-        value, set_value: u32 = 4;
+        value, set_value, VALUE: u32 = 4;
     }
 }
 
-/// Writes the payload of an [`ASK`]: address, operation, operand, compared value, number.
+record! {
+    /// Payload of an [`ASK`].
+    struct AskPayload {
+        /// Address of the word, upper half.
+        high, set_high, HIGH: u32 = 0;
+        /// Address of the word, lower half.
+        low, set_low, LOW: u32 = 4;
+        /// What the operation does, an [`Atomic`].
+        effect, set_effect: u32 = 8;
+        /// Operand.
+        operand, set_operand, OPERAND: u32 = 12;
+        /// Compared value.
+        compared, set_compared, COMPARED: u32 = 16;
+        /// Number of the operation.
+        number, set_number, NUMBER: u32 = 20;
+    }
+}
+
+/// Writes the payload of an [`ASK`].
 #[inline(always)]
 pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan {
-    let operation = memory.load(record.address() + Record::LENGTH) & 0xFF;
-    memory.store(extra + 8, operation);
-    for (at, word) in [
-        (0, Record::REMOTE_HIGH),
-        (4, Record::REMOTE_LOW),
-        (12, Record::OPERAND),
-        (16, Record::COMPARED),
-        (20, Record::NUMBER),
+    let effect = effect_of(record.length(memory));
+    AskPayload::at(extra).set_effect(memory, effect);
+    for (to, from) in [
+        (AskPayload::HIGH, Record::REMOTE_HIGH),
+        (AskPayload::LOW, Record::REMOTE_LOW),
+        (AskPayload::OPERAND, Record::OPERAND),
+        (AskPayload::COMPARED, Record::COMPARED),
+        (AskPayload::NUMBER, Record::NUMBER),
     ] {
-        let value = memory.load(record.address() + word);
-        memory.store(extra + at, value);
+        let value = memory.load(record.address() + from);
+        memory.store(extra + to, value);
     }
     Plan {
         first: first_word(ASK),
@@ -114,37 +156,42 @@ impl<N: Nic> Gm<N> {
     /// SEND: a process has posted an operation.
     #[inline(never)]
     pub(crate) fn post_atomic(&mut self, port: Port, slot: SendSlot, word: u32) {
-        let what = slot.length(self);
-        let number = what >> 8;
+        let length = slot.length(self);
+        let index = index_of(length);
         let under_way = port.atomics(self);
-        if number >= ATOMIC_COUNT || under_way >> number & 1 != 0 || self.collective_ticks() == 0 {
+        if index >= ATOMIC_COUNT || under_way >> index & 1 != 0 || !self.has_operations() {
             // A mistake of the process.
             return self.count(Counter::BadPosts);
         }
-        port.set_atomics(self, under_way | 1 << number);
-        let place = port.direct(number);
-        for (to, from) in [(0, SEND_DIRECT_HIGH), (4, SEND_DIRECT_LOW)] {
+        port.set_atomics(self, under_way | 1 << index);
+        let direct = port.direct(index);
+        for (to, from) in [
+            (DirectResult::HIGH, SEND_DIRECT_HIGH),
+            (DirectResult::LOW, SEND_DIRECT_LOW),
+        ] {
             let value = self.nic.load(slot.address() + from);
-            self.nic.store(place.address() + to, value);
+            self.nic.store(direct.address() + to, value);
         }
-        let (node, subport) = (word >> 16, word >> 8 & 0xFF);
-        if what & 0xFF > Atomic::CompareSwap as u32 || subport >= 2 * PORT_COUNT || subport & 1 != 0
+        let (node, subport) = (slot_node(word), slot_subport(word));
+        if effect_of(length) > Atomic::CompareSwap as u32
+            || subport >= 2 * PORT_COUNT
+            || subport & 1 != 0
         {
-            return self.end_atomic(port, number, Status::InvalidParameter, 0);
+            return self.end_atomic(port, index, Status::InvalidParameter, 0);
         }
         let own = node == self.node();
         let known =
             node < self.nodes() && (own || Peer::at(peer(node)).route(self) & ROUTE_VALID != 0);
         if !known {
-            return self.end_atomic(port, number, Status::NodeUnreachable, 0);
+            return self.end_atomic(port, index, Status::NodeUnreachable, 0);
         }
         let record = self.free_records();
-        let asked = match record.address() {
+        let number = match record.address() {
             0 => 0,
             _ => self.take_place(node),
         };
-        if asked == 0 {
-            return self.end_atomic(port, number, Status::TryAgain, 0);
+        if number == 0 {
+            return self.end_atomic(port, index, Status::TryAgain, 0);
         }
         let free = record.next(self);
         self.set_free_records(free);
@@ -162,14 +209,14 @@ impl<N: Nic> Gm<N> {
             self,
             [
                 (Record::KIND, K_ATOMIC),
-                (Record::LENGTH, what),
+                (Record::LENGTH, length),
                 (Record::SENT, 0),
                 (Record::ACKED, 0),
                 (Record::PORTS, subport << 8 | port_number(port) << 1),
                 (Record::TOKEN, 0),
                 (Record::KEY, port.address()),
                 (Record::CONNECTION, to.address()),
-                (Record::NUMBER, asked),
+                (Record::NUMBER, number),
             ],
         );
         if own {
@@ -193,33 +240,33 @@ impl<N: Nic> Gm<N> {
         let taken = word & ((1 << UNANSWERED) - 1) | free;
         Peer::at(peer(node)).set_atomics(self, count << COUNT_SHIFT | taken);
         // The session makes it another number than any before a restart: the target keeps old answers.
-        self.session() << 16 | count << 2 | place
+        self.session() << 16 | count << PLACE_BITS | place
     }
 
     /// SEND: the record of an operation is not needed any more; its process is told.
     fn end_record(&mut self, record: Record, status: Status, value: u32) {
         let node = connection_number(record.connection(self)) >> 1;
-        let place = record.number(self) & (UNANSWERED - 1);
+        let place = place_of(record.number(self));
         let word = Peer::at(peer(node)).atomics(self) & !(1 << place);
         Peer::at(peer(node)).set_atomics(self, word);
         let port = Port::at(record.key(self));
         if port.is_some() {
-            let number = record.length(self) >> 8;
-            self.end_atomic(port, number, status, value);
+            let index = index_of(record.length(self));
+            self.end_atomic(port, index, status, value);
         }
     }
 
-    /// SEND: a process is told of the end of its operation.
-    fn end_atomic(&mut self, port: Port, number: u32, status: Status, value: u32) {
-        let under_way = port.atomics(self) & !(1 << number);
+    /// SEND: a process is told of the end of its operation. `index`: of the operation among those of the port.
+    fn end_atomic(&mut self, port: Port, index: u32, status: Status, value: u32) {
+        let under_way = port.atomics(self) & !(1 << index);
         port.set_atomics(self, under_way);
         self.count(Counter::Atomics);
-        if port.direct(number).low(self) != 0 {
-            return self.hand_direct(port, number << 8 | status as u32, value);
+        if port.direct(index).low(self) != 0 {
+            return self.hand_direct(port, end_word(index, status as u32), value);
         }
-        let what = (ATOMIC_OPERATIONS + number) << 8 | status as u32;
+        let end = end_word(ATOMIC_OPERATIONS + index, status as u32);
         let (tag, high, low) = (0, 0, value);
-        self.hand_result(port, what, Value { tag, high, low });
+        self.hand_result(port, end, Value { tag, high, low });
         if N::ROLE.receives() {
             self.report_machine();
         }
@@ -236,6 +283,7 @@ impl<N: Nic> Gm<N> {
     /// SEND: the packet of an operation is acknowledged: its answer is awaited.
     pub(crate) fn await_value(&mut self, record: Record) {
         let first = self.atomics();
+        // Nothing of the record is to be sent now: the word of the next packet's place has the tick at which the answer is asked for again.
         let again = self.now().wrapping_add(self.resend_ticks());
         record.set_sent(self, again);
         record.set_next(self, first);
@@ -305,14 +353,16 @@ impl<N: Nic> Gm<N> {
 
     /// RECV: another node asks for an operation.
     pub(crate) fn atomic_ask(&mut self, packet: &Packet) {
-        if packet.length != HEADER_BYTES + ASK_BYTES || packet.lengths >> 16 != 0 {
+        if packet.length != HEADER_BYTES + ASK_BYTES || packet.payload_bytes() != 0 {
             return self.count(Counter::BadLength);
         }
-        let extra = packet.at + HEADER_BYTES;
-        let number = self.nic.load(extra + 20);
-        let kept = Answer::at(answer_words(packet.number >> 1, number));
-        let has_memory = self.collective_ticks() != 0;
-        let answered = has_memory && kept.number(self) == number;
+        let ask = AskPayload::at(packet.at + HEADER_BYTES);
+        let number = ask.number(self);
+        let kept = Answer::at(answer_words(packet.node(), number));
+        let has_operations = self.has_operations();
+        let answered = has_operations && kept.number(self) == number;
+        // With the expected sequence number it is another packet that asks for the same operation ([`Self::ask_again`]). It is accepted
+        // below, so that the next one is expected.
         if answered && packet.sequence != packet.connection.expected(self) {
             // The packet was sent again: its answer is lost, or on its way.
             self.count(Counter::Duplicates);
@@ -325,14 +375,15 @@ impl<N: Nic> Gm<N> {
             let Some(port) = self.target_port(packet) else {
                 return;
             };
-            let [high, low, operation, operand, compared] =
-                [0, 4, 8, 12, 16].map(|at| self.nic.load(extra + at));
-            let done = match has_memory {
+            let (high, low) = (ask.high(self), ask.low(self));
+            let effect = ask.effect(self);
+            let (operand, compared) = (ask.operand(self), ask.compared(self));
+            let done = match has_operations {
                 true => self.execute_guarded(&AtomicRequest {
                     port,
                     high,
                     low,
-                    operation,
+                    effect,
                     operand,
                     compared,
                 }),
@@ -357,7 +408,8 @@ impl<N: Nic> Gm<N> {
         self.hand_answer(packet.connection, number);
     }
 
-    /// RECV: executes an operation. Returns the word before it; `None` if others may not use the word.
+    /// RECV: executes an operation. Returns the word before it; `None` if others may not use the port's memory, or the word is not
+    /// aligned or not registered.
     ///
     /// Nothing else happens on this CPU between the DMA of the word and that of its new value.
     #[inline(never)]
@@ -369,12 +421,12 @@ impl<N: Nic> Gm<N> {
         let key = port.receive_key(self);
         let host = self.page(request.high, request.low, key)?;
         if self.atomic_written() != 0 {
-            // The DMA under way may write the same word.
+            // The DMA that was started last may write the same word. Nothing tells of its end: if it is complete, the wait ends at once.
             self.nic.await_writes();
         }
         self.nic.fetch(host, WORDS, 4);
         let before = self.nic.load(WORDS);
-        let after = Atomic::apply(request.operation, before, request.operand, request.compared);
+        let after = Atomic::apply(request.effect, before, request.operand, request.compared);
         let written = u32::from(after != before);
         self.set_atomic_written(written);
         if written != 0 {
@@ -386,12 +438,12 @@ impl<N: Nic> Gm<N> {
 
     /// RECV: an operation on the memory of an own process.
     pub(crate) fn own_atomic(&mut self, record: Record) {
-        let subport = record.ports(self) >> 8 & 0xFF;
+        let subport = target_subport(record.ports(self));
         let port = port_block(subport >> 1);
         if !port.receives(self) {
             return self.hand_own_value(record, Status::TargetPortClosed as u32, 0);
         }
-        let [high, low, what, operand, compared] = [
+        let [high, low, length, operand, compared] = [
             Record::REMOTE_HIGH,
             Record::REMOTE_LOW,
             Record::LENGTH,
@@ -403,7 +455,7 @@ impl<N: Nic> Gm<N> {
             port,
             high,
             low,
-            operation: what & 0xFF,
+            effect: effect_of(length),
             operand,
             compared,
         });
@@ -433,7 +485,7 @@ impl<N: Nic> Gm<N> {
     /// SEND: an answer is to be sent.
     pub(crate) fn queue_value(&mut self, connection: Connection, number: u32) {
         let (at, shift) = pending_byte(connection_number(connection) >> 1);
-        let pending = self.nic.load(at) | 1 << (shift + (number & (UNANSWERED - 1)));
+        let pending = self.nic.load(at) | 1 << (shift + place_of(number));
         self.nic.store(at, pending);
         self.queue_answer(connection, answer::VALUE, 0);
     }
@@ -454,9 +506,9 @@ impl<N: Nic> Gm<N> {
         let header = ACK_BUFFER + BUFFER_HEADER;
         let sequence = connection.expected(self);
         let start = self.packet_header(header, connection, first_word(VALUE), sequence, 0);
-        let words = answer_words(node, place);
-        for word in [0, 4] {
-            let value = self.nic.load(words + word);
+        let kept = answer_words(node, place);
+        for word in [Answer::NUMBER, Answer::VALUE] {
+            let value = self.nic.load(kept + word);
             self.nic.store(header + HEADER_BYTES + word, value);
         }
         let end = header + HEADER_BYTES + VALUE_BYTES;
@@ -466,5 +518,3 @@ impl<N: Nic> Gm<N> {
         self.nic.mark(Event::AckSent, number, sequence);
     }
 }
-
-const _: () = assert!(COUNT_MASK << 2 <= 0xFFFF);

@@ -59,7 +59,7 @@ impl<N: Nic> Gm<N> {
             return false;
         };
         let size = packet.subtype - DATA;
-        let length = packet.lengths >> 16;
+        let length = packet.payload_bytes();
         if size < SIZES && length <= FAST_BYTES {
             return self.short_message(packet, port, size);
         }
@@ -69,7 +69,7 @@ impl<N: Nic> Gm<N> {
     /// A message that lies before its event in the receive queue.
     #[inline(always)]
     fn short_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
-        let length = packet.lengths >> 16;
+        let length = packet.payload_bytes();
         if length > capacity(size) {
             self.count(Counter::BadLength);
             return false;
@@ -115,7 +115,7 @@ impl<N: Nic> Gm<N> {
     /// A message of one packet or more for a buffer.
     #[inline(never)]
     fn long_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
-        let length = packet.lengths >> 16;
+        let length = packet.payload_bytes();
         if length == 0 || length > MTU {
             self.count(Counter::BadLength);
             return false;
@@ -278,7 +278,7 @@ impl<N: Nic> Gm<N> {
         event.set_buffer_high(self, high);
         event.set_buffer_low(self, low);
         event.set_length(self, length);
-        let node = packet.number >> 1;
+        let node = packet.node();
         event.set_node(self, node << 16 | tag & 0xFFFF);
         event.set_kind(self, tag >> 16 << 24 | subports | kind);
     }

@@ -8,8 +8,9 @@ use defs::gm::atomic::{ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_NIC, GUARD_POLLS, G
 use defs::gm::map::Counter;
 
 use crate::atomic::{AtomicOutcome, AtomicRequest};
+use crate::collective::{end_word, ended_operation, ended_status};
 use crate::nic::HostAddress;
-use crate::state::Port;
+use crate::state::{DirectResult, Port};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -75,13 +76,14 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: writes the result of an operation and its status where the process wants them. If that is not its memory any more, there is an
-    /// event instead. `what`: the operation's number above its status, which is the low byte.
+    /// event instead. `end`: an [`end_word`] with the operation's index.
     #[inline(never)]
-    pub(crate) fn write_direct(&mut self, port: Port, what: u32, value: u32) {
+    pub(crate) fn write_direct(&mut self, port: Port, end: u32, value: u32) {
         if !port.receives(self) {
             return;
         }
-        let direct = port.direct(what >> 8);
+        let index = ended_operation(end);
+        let direct = port.direct(index);
         let (high, low) = (direct.high(self), direct.low(self));
         let key = port.receive_key(self);
         let host = match low & 7 {
@@ -89,7 +91,7 @@ impl<N: Nic> Gm<N> {
             _ => None,
         };
         let Some(host) = host else {
-            self.add_result(port, what + (ATOMIC_OPERATIONS << 8), 0, value);
+            self.add_result(port, end + end_word(ATOMIC_OPERATIONS, 0), 0, value);
             return self.report_machine();
         };
         if self.atomic_written() != 0 {
@@ -98,7 +100,8 @@ impl<N: Nic> Gm<N> {
         }
         self.set_atomic_written(1);
         direct.set_value(self, value);
-        direct.set_done(self, DIRECT_DONE | what & 0xFF);
-        self.nic.start_write(host, direct.address() + 8, 8, 0);
+        direct.set_done(self, DIRECT_DONE | ended_status(end));
+        self.nic
+            .start_write(host, direct.address() + DirectResult::VALUE, 8, 0);
     }
 }

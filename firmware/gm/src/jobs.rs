@@ -45,7 +45,7 @@ enum Job {
     Command = 11,
     /// SEND: a packet of a collective operation has come. Where it comes from; value.
     Arrival = 12,
-    /// RECV: a collective operation has ended. Operation and status; port; value.
+    /// RECV: a collective operation has ended. [`end_word`](crate::collective::end_word); port; value.
     Result = 13,
     /// SEND: a packet of an all-to-all broadcast has come. What; its place; its operation and length.
     News = 14,
@@ -61,7 +61,7 @@ enum Job {
     OwnValue = 19,
     /// RECV: a packet of an all-to-all broadcast for this node. Subtype; its header words with sequence and lengths.
     Local = 20,
-    /// RECV: the result of an atomic operation goes where its process wants it. Number and status; port; word.
+    /// RECV: the result of an atomic operation goes where its process wants it. [`end_word`](crate::collective::end_word); port; word.
     Direct = 21,
 }
 
@@ -271,20 +271,20 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a collective operation has ended.
     #[inline(always)]
-    pub(crate) fn hand_result(&mut self, port: Port, what: u32, value: Value) {
+    pub(crate) fn hand_result(&mut self, port: Port, end: u32, value: Value) {
         if N::ROLE.receives() {
-            self.add_result(port, what, value.high, value.low);
+            self.add_result(port, end, value.high, value.low);
         } else {
-            self.put_job(Job::Result, what, [port.address(), value.high, value.low]);
+            self.put_job(Job::Result, end, [port.address(), value.high, value.low]);
         }
     }
 
     /// SEND: the result of an atomic operation goes where its process wants it.
-    pub(crate) fn hand_direct(&mut self, port: Port, what: u32, value: u32) {
+    pub(crate) fn hand_direct(&mut self, port: Port, end: u32, value: u32) {
         if N::ROLE.receives() {
-            self.write_direct(port, what, value);
+            self.write_direct(port, end, value);
         } else {
-            self.put_job(Job::Direct, what, [port.address(), value, 0]);
+            self.put_job(Job::Direct, end, [port.address(), value, 0]);
         }
     }
 

@@ -16,7 +16,8 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Peer, Port,
-    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, port_number, packets_between,
+    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, packets_between,
+    port_number,
 };
 use crate::{Gm, Nic};
 

@@ -15,7 +15,7 @@ use crate::nic::Event;
 use crate::state::{
     Connection, DELAYED, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN, F_REFUSED,
     FREE, Header, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS,
-    SLEEPERS, Token, WAKE_SIGNALS, connection, next_sequence, port_block, sleeper,
+    SLEEPERS, Token, WAKE_SIGNALS, connection, next_sequence, port_block, sleeper, target_subport,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -113,7 +113,7 @@ impl<N: Nic> Gm<N> {
     /// The target's subport of a packet whose last byte is in host memory, if it ends a message; [`SUBPORTS`] if not.
     fn ended_message(&mut self, packet: u32) -> u32 {
         let subtype = Header::at(packet).kind(self) & 0xFFFF;
-        let subport = Header::at(packet).lengths(self) >> 8 & 0xFF;
+        let subport = target_subport(Header::at(packet).lengths(self));
         let ends = subtype.wrapping_sub(DATA) < SIZES || subtype == TAIL;
         if ends && subport < SUBPORTS {
             subport
@@ -415,5 +415,19 @@ impl<N: Nic> Gm<N> {
             connection.set_partial(self, Token::NONE);
             self.return_token(token, connection);
         }
+    }
+}
+
+impl Packet {
+    /// Bytes of payload.
+    #[inline(always)]
+    pub const fn payload_bytes(&self) -> u32 {
+        self.lengths >> 16
+    }
+
+    /// The node that sent the packet.
+    #[inline(always)]
+    pub const fn node(&self) -> u32 {
+        self.number >> 1
     }
 }

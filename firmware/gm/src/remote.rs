@@ -20,7 +20,7 @@ use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
     Connection, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, Port, Record,
-    connection_number, port_block,
+    connection_number, port_block, target_subport,
 };
 use crate::timer::is_reached;
 use crate::transmit::padded;
@@ -154,7 +154,7 @@ impl<N: Nic> Gm<N> {
     /// RECV: a packet of a put.
     #[inline(never)]
     pub(crate) fn put(&mut self, packet: &Packet) -> bool {
-        let bytes = packet.lengths >> 16;
+        let bytes = packet.payload_bytes();
         let sound = packet.length == HEADER_BYTES + PUT_BYTES + padded(bytes) && bytes <= MTU;
         if !sound {
             self.count(Counter::BadLength);
@@ -192,7 +192,7 @@ impl<N: Nic> Gm<N> {
     /// RECV: the request of a get. SEND answers it.
     #[inline(never)]
     pub(crate) fn get(&mut self, packet: &Packet) -> bool {
-        if packet.length != HEADER_BYTES + GET_BYTES || packet.lengths >> 16 != 0 {
+        if packet.length != HEADER_BYTES + GET_BYTES || packet.payload_bytes() != 0 {
             self.count(Counter::BadLength);
             return false;
         }
@@ -250,7 +250,7 @@ impl<N: Nic> Gm<N> {
     /// RECV: bytes that a get has asked for.
     #[inline(never)]
     pub(crate) fn got(&mut self, packet: &Packet) -> bool {
-        let bytes = packet.lengths >> 16;
+        let bytes = packet.payload_bytes();
         if packet.length != HEADER_BYTES + GOT_BYTES + padded(bytes) || bytes > MTU {
             self.count(Counter::BadLength);
             return false;
@@ -384,7 +384,7 @@ impl<N: Nic> Gm<N> {
     /// The block of the port that a packet is for, if it is open; else the packet is refused.
     #[inline(always)]
     pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<Port> {
-        let subport = packet.lengths >> 8 & 0xFF;
+        let subport = target_subport(packet.lengths);
         if subport >= 2 * defs::gm::port::PORT_COUNT || (subport ^ packet.number) & 1 != 0 {
             self.count(Counter::BadAddress);
             return None;

@@ -193,7 +193,7 @@ words! {
     node, set_node: u32 = NODE;
     /// Session, which the host counts up with each start.
     session: u32 = SESSION;
-    /// Ticks until an operation fails; 0 if the board has no memory for collective operations.
+    /// Ticks until an operation fails; 0 if the board has no memory for collective and atomic operations.
     collective_ticks: u32 = COLLECTIVE_TICKS;
     /// Ticks until packets are sent again.
     resend_ticks: u32 = RESEND_TICKS;
@@ -201,6 +201,14 @@ words! {
     fatal_ticks: u32 = FATAL_TICKS;
     /// Command of the driver; 0 if there is none.
     command_word, set_command_word: u32 = COMMAND;
+}
+
+impl<N: Nic> Gm<N> {
+    /// Whether the board has memory for collective and atomic operations.
+    #[inline(always)]
+    pub(crate) fn has_operations(&self) -> bool {
+        self.collective_ticks() != 0
+    }
 }
 
 /// List of connections of low priority with packets to send.
@@ -325,9 +333,9 @@ record! {
         high, set_high, HIGH: u32 = 8;
         /// Process's address, lower half.
         low, set_low, LOW: u32 = 12;
-        /// Length in bytes; of an atomic operation its number and what it does.
+        /// Length in bytes; of an atomic operation its index among those of its port, above what it does.
         length, set_length, LENGTH: u32 = 16;
-        /// Place of the next packet in the message.
+        /// Place of the next packet in the message; of an atomic operation whose answer is awaited the tick at which that is asked for again.
         sent, set_sent, SENT: u32 = 20;
         /// Place of the oldest unacknowledged packet.
         acked, set_acked, ACKED: u32 = 24;
@@ -345,7 +353,7 @@ record! {
         connection, set_connection, CONNECTION: Connection = 48;
         /// Status of an answer to a get that failed; else 0.
         failed, set_failed: u32 = 48;
-        /// Number of a get; subtype of the packet of a collective operation.
+        /// Number of a get or an atomic operation, as its packets have it; subtype of the packet of a collective operation.
         number, set_number, NUMBER: u32 = 52;
         /// Tick at which a get fails; compared value of an atomic operation.
         fails_at, set_fails_at, FAILS_AT: u32 = 56;
@@ -380,8 +388,8 @@ pub const K_GET: u32 = 3;
 pub const K_REPLY: u32 = 4;
 /// Kind of a record: a get whose bytes come.
 pub const K_WAITING: u32 = 5;
-/// Kind of a record: an atomic operation. Its process's port is in place of a key, 0 if it is closed; the length has the number of
-/// the operation and what it does; the compared value is in place of a tick.
+/// Kind of a record: an atomic operation. Its process's port is in place of a key, 0 if it is closed; the length has the index of
+/// the operation among those of that port and what it does; the compared value is in place of the tick of a get.
 pub const K_ATOMIC: u32 = 7;
 
 record! {
@@ -495,11 +503,11 @@ record! {
     /// Result of an atomic operation that goes where its process wants it.
     pub struct DirectResult {
         /// Address in the process's memory, upper half.
-        high, set_high: u32 = 0;
+        high, set_high, HIGH: u32 = 0;
         /// Address in the process's memory, lower half; 0 if the result goes into an event.
-        low, set_low: u32 = 4;
+        low, set_low, LOW: u32 = 4;
         /// The word before the operation.
-        value, set_value: u32 = 8;
+        value, set_value, VALUE: u32 = 8;
         /// The operation's status, and that it is done.
         done, set_done: u32 = 12;
     }
@@ -523,6 +531,30 @@ record! {
         /// Node, subport at the target, type; 0 if the slot is empty.
         word, set_word: u32 = SEND_TYPE;
     }
+}
+
+/// The node in the last word of a send slot.
+#[inline(always)]
+pub const fn slot_node(word: u32) -> u32 {
+    word >> 16
+}
+
+/// The subport at the target in the last word of a send slot; of a collective operation a number or flags in its place.
+#[inline(always)]
+pub const fn slot_subport(word: u32) -> u32 {
+    word >> 8 & 0xFF
+}
+
+/// The type in the last word of a send slot.
+#[inline(always)]
+pub const fn slot_type(word: u32) -> u32 {
+    word & 0xFF
+}
+
+/// The subport at the target, from the word of lengths and subports of a header or a record.
+#[inline(always)]
+pub const fn target_subport(lengths: u32) -> u32 {
+    lengths >> 8 & 0xFF
 }
 
 record! {

@@ -8,10 +8,10 @@ use defs::gm::packet::{BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, first_word};
 use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
-    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection, F_ACK,
-    F_HELD, F_READY, FREE, Header, Peer, READING, READY, READY_HIGH, READY_LOW, Record,
-    SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer, connection_number, next_sequence,
-    token_port, is_other, packets_between, ever_sent, EVER_SENT_ONE, ROUTE_LENGTH,
+    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection,
+    EVER_SENT_ONE, F_ACK, F_HELD, F_READY, FREE, Header, Peer, READING, READY, READY_HIGH,
+    READY_LOW, ROUTE_LENGTH, Record, SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer,
+    connection_number, ever_sent, is_other, next_sequence, packets_between, token_port,
 };
 use crate::{Gm, Nic, answer};
 

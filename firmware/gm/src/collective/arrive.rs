@@ -35,7 +35,7 @@ impl<N: Nic> Gm<N> {
         }
         // Subports below 16, of low priority.
         let known = packet.lengths & 0xF1F1 == 0 && packet.number & 1 == 0;
-        if !known || self.collective_ticks() == 0 {
+        if !known || !self.has_operations() {
             self.count(Counter::BadAddress);
             return self.accept(packet.connection, packet.sequence, true);
         }

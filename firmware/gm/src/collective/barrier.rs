@@ -29,7 +29,7 @@ impl<N: Nic> Gm<N> {
     /// A process has posted a barrier: the slot's last word.
     #[inline(never)]
     pub(crate) fn post_barrier(&mut self, port: Port, word: u32) {
-        if self.collective_ticks() == 0 {
+        if !self.has_operations() {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
         let block = block(port);

@@ -32,4 +32,4 @@ pub(crate) mod state;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;
-pub use state::{COLLECTIVE_STATE_END, block};
+pub use state::{COLLECTIVE_STATE_END, block, end_word, ended_operation, ended_status};

@@ -11,7 +11,7 @@ use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
     AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, GATHERED, NONE, RELEASING, TAKEN,
-    ValueBuffer, block,
+    ValueBuffer, block, end_word, ended_operation, ended_status,
 };
 use crate::state::{Port, Record, port_block, port_number};
 use crate::timer::is_reached;
@@ -26,7 +26,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn prepare_collectives(&mut self) {
         self.clear(TAKEN, COLLECTIVE_STATE_END);
-        if self.collective_ticks() == 0 {
+        if !self.has_operations() {
             return;
         }
         self.set_local_in(LOCAL);
@@ -56,7 +56,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port was opened: what came before is sent back.
     pub(crate) fn open_collectives(&mut self, port: Port) {
-        if self.collective_ticks() == 0 {
+        if !self.has_operations() {
             return;
         }
         let block = block(port);
@@ -161,7 +161,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port is closed: its operations end without events. Values that it has not used are dropped.
     pub(crate) fn close_collectives(&mut self, port: Port) {
-        if self.collective_ticks() == 0 {
+        if !self.has_operations() {
             return;
         }
         let block = block(port);
@@ -290,20 +290,20 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn finish(&mut self, port: Port, operation: u32, status: u32, value: Value) {
         self.count(Counter::Collectives);
-        self.hand_result(port, operation << 8 | status, value);
+        self.hand_result(port, end_word(operation, status), value);
         if N::ROLE.receives() {
             self.report_machine();
         }
     }
 
-    /// RECV: notes the result of an operation for its event.
-    pub(crate) fn add_result(&mut self, port: Port, what: u32, high: u32, low: u32) {
+    /// RECV: notes the result of an operation for its event. `end`: an [`end_word`].
+    pub(crate) fn add_result(&mut self, port: Port, end: u32, high: u32, low: u32) {
         if !port.receives(self) {
             return;
         }
-        let operation = what >> 8;
+        let operation = ended_operation(end);
         let outcome = block(port).outcome(operation);
-        outcome.set_status(self, what & 0xFF);
+        outcome.set_status(self, ended_status(end));
         outcome.set_high(self, high);
         outcome.set_low(self, low);
         let notices = port.notices(self) | 1 << (RESULT_NOTICES + operation);

@@ -55,7 +55,7 @@ impl<N: Nic> Gm<N> {
         let block = block(port);
         if number >= DESCRIPTOR_COUNT
             || block.reductions(self) >> number & 1 != 0
-            || self.collective_ticks() == 0
+            || !self.has_operations()
         {
             // No descriptor, or one that is in use: a mistake of the process.
             return self.count(Counter::BadPosts);

@@ -201,6 +201,24 @@ record! {
     }
 }
 
+/// The end of an operation: its number among those of its port, above its status.
+#[inline(always)]
+pub const fn end_word(operation: u32, status: u32) -> u32 {
+    operation << 8 | status
+}
+
+/// The operation of an [`end_word`].
+#[inline(always)]
+pub const fn ended_operation(end: u32) -> u32 {
+    end >> 8
+}
+
+/// The status of an [`end_word`].
+#[inline(always)]
+pub const fn ended_status(end: u32) -> u32 {
+    end & 0xFF
+}
+
 const _: () = assert!(RESULTS + (ATOMIC_OPERATIONS + ATOMIC_COUNT) * OUTCOME_BYTES <= BLOCK_BYTES);
 const _: () = assert!(COLLECTIVE_STATE_END <= defs::gm::mapping::MAPPING);
 

@@ -109,7 +109,7 @@ impl<N: Nic> Gm<N> {
     /// A packet of an all-to-all broadcast. Returns whether its memory is still used, so that the caller must not release it.
     #[inline(never)]
     pub(crate) fn gossip_packet(&mut self, packet: &Packet) -> bool {
-        let bytes = packet.lengths >> 16;
+        let bytes = packet.payload_bytes();
         let asks = packet.subtype == MISSING;
         let sound = packet.length == HEADER_BYTES + GOSSIP_BYTES + padded(bytes)
             && (bytes == 0) == asks
@@ -221,7 +221,7 @@ impl<N: Nic> Gm<N> {
     /// The open group that a packet is for.
     fn find_group(&mut self, packet: &Packet) -> Option<Group> {
         let local = packet.lengths >> 9 & 0x7F;
-        if local >= PORT_COUNT || self.collective_ticks() == 0 {
+        if local >= PORT_COUNT || !self.has_operations() {
             return None;
         }
         let port = port_block(local);

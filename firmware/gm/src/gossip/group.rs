@@ -31,7 +31,7 @@ impl<N: Nic> Gm<N> {
     /// A process has posted a group.
     #[inline(never)]
     pub(crate) fn post_group(&mut self, port: Port, number: u32) {
-        if number >= GROUP_COUNT || self.collective_ticks() == 0 {
+        if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
         let group = group(port, number);
@@ -79,7 +79,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn post_gossip(&mut self, port: Port, word: u32, length: u32) {
         let number = word >> 8 & 0xFF;
-        if number >= GROUP_COUNT || self.collective_ticks() == 0 {
+        if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
         let group = group(port, number);
