@@ -7,8 +7,8 @@ use crate::nic::Event;
 use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
-    Connection, F_ACK, F_HELD, F_READY, K_ATOMIC, K_GET, List, READY_LOW, Record,
-    connection_number, ever_sent, packets_between,
+    Connection, F_ACK, F_HELD, F_READY, K_ATOMIC, K_GET, Record, connection_number, ever_sent,
+    packets_between, ready_list,
 };
 use crate::{Gm, Nic, answer};
 
@@ -156,7 +156,7 @@ impl<N: Nic> Gm<N> {
         connection.set_flags(self, flags | F_READY);
         let priority = connection_number(connection) & 1;
         self.append(
-            List::at(READY_LOW.address() + (priority << 3)),
+            ready_list(priority),
             connection.address(),
             Connection::READY_NEXT,
         );

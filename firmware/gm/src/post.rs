@@ -15,9 +15,9 @@ use defs::gm::port::{
 
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Peer, Port,
-    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, packets_between,
-    port_number,
+    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, Port,
+    Record, SendSlot, TOKEN_NUMBER, connection, connection_number, packets_between, port_number,
+    ready_list, slot_node, slot_subport, slot_type,
 };
 use crate::{Gm, Nic};
 
@@ -77,7 +77,7 @@ impl<N: Nic> Gm<N> {
         let next = at & !SEND_QUEUE_MASK | (at + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
         port.set_send_slot(self, SendSlot::at(next));
         slot.set_word(self, 0);
-        let size = (word & 0xFF).wrapping_sub(SEND);
+        let size = slot_type(word).wrapping_sub(SEND);
         let length = slot.length(self);
         let sends = port.sends(self);
         let kind = first_word(DATA).wrapping_add(size);
@@ -109,16 +109,16 @@ impl<N: Nic> Gm<N> {
             length,
             ..
         } = post;
-        let size = (word & 0xFF).wrapping_sub(SEND);
-        let kind = match word & 0xFF {
+        let size = slot_type(word).wrapping_sub(SEND);
+        let kind = match slot_type(word) {
             ALARM => return self.set_alarm(port, length),
             WAKE => return self.notice(port, SLEEP, 0, 0),
             SIGNALS => return self.wake_for_signals(),
             RESUME => return self.resume(port, stream(word), false),
             DROP => return self.resume(port, stream(word), true),
             BARRIER => return self.post_barrier(port, word),
-            REDUCE => return self.post_reduction(port, word >> 8 & 0xFF),
-            GROUP => return self.post_group(port, word >> 8 & 0xFF),
+            REDUCE => return self.post_reduction(port, slot_subport(word)),
+            GROUP => return self.post_group(port, slot_subport(word)),
             GOSSIP => return self.post_gossip(port, word, length),
             ATOMIC => return self.post_atomic(port, slot, word),
             PUT => K_PUT,
@@ -149,8 +149,8 @@ impl<N: Nic> Gm<N> {
     /// Makes a record of a send and appends it to its connection.
     #[inline(always)]
     fn add_send(&mut self, post: &Post) {
-        let node = post.word >> 16;
-        let subport = post.word >> 8 & 0xFF;
+        let node = slot_node(post.word);
+        let subport = slot_subport(post.word);
         let token = post.port.address() | post.slot.token(self) & TOKEN_NUMBER;
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
@@ -175,7 +175,7 @@ impl<N: Nic> Gm<N> {
         let token = post.port.address() | post.slot.token(self) & TOKEN_NUMBER;
         let record = self.new_record(post, token);
         if record.is_some() {
-            let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
+            let to = slot_connection(post.word);
             record.set_connection(self, to);
             self.append(post.port.waiting(), record.address(), Record::NEXT);
         }
@@ -194,7 +194,7 @@ impl<N: Nic> Gm<N> {
         let high = post.slot.address_high(self);
         let low = post.slot.address_low(self);
         let key = post.port.key(self);
-        let subport = post.word >> 8 & 0xFF;
+        let subport = slot_subport(post.word);
         let own = (post.port.address() - defs::gm::map::PORTS) >> 10 | subport & 1;
         record.set_kind(self, post.kind);
         record.set_high(self, high);
@@ -217,7 +217,7 @@ impl<N: Nic> Gm<N> {
     fn remote_record(&mut self, record: Record, post: &Post) {
         let high = post.slot.remote_high(self);
         let low = post.slot.remote_low(self);
-        let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
+        let from = slot_connection(post.word);
         record.set_remote_high(self, high);
         record.set_remote_low(self, low);
         record.set_connection(self, from);
@@ -257,7 +257,7 @@ impl<N: Nic> Gm<N> {
             flags |= F_READY;
             let priority = connection_number(connection) & 1;
             self.append(
-                List::at(READY_LOW.address() + (priority << 3)),
+                ready_list(priority),
                 connection.address(),
                 Connection::READY_NEXT,
             );
@@ -326,6 +326,12 @@ impl<N: Nic> Gm<N> {
             self.start_timer();
         }
     }
+}
+
+/// The connection to the node of a slot, of its subport's priority.
+#[inline(always)]
+const fn slot_connection(word: u32) -> Connection {
+    connection(slot_node(word) << 1 | slot_subport(word) & 1)
 }
 
 /// The stream that a slot names: node and subport.

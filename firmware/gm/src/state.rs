@@ -215,6 +215,13 @@ impl<N: Nic> Gm<N> {
 pub const READY_LOW: List = List::at(STATE + 16);
 /// List of connections of high priority with packets to send.
 pub const READY_HIGH: List = List::at(STATE + 24);
+/// The list of ready connections of a priority: 1 is high.
+#[inline(always)]
+pub const fn ready_list(priority: u32) -> List {
+    const { assert!(READY_HIGH.address() == READY_LOW.address() + (1 << 3)) }
+    List::at(READY_LOW.address() + (priority << 3))
+}
+
 /// List of connections with an ack to send, and of [`PROBE`](defs::gm::mapping::PROBE) and the packet that is passed on.
 pub const ACKS: List = List::at(STATE + 32);
 /// The job of RECV that is taken next.
@@ -539,7 +546,7 @@ pub const fn slot_node(word: u32) -> u32 {
     word >> 16
 }
 
-/// The subport at the target in the last word of a send slot; of a collective operation a number or flags in its place.
+/// The subport at the target in the last word of a send slot; of a reduction or a group its number.
 #[inline(always)]
 pub const fn slot_subport(word: u32) -> u32 {
     word >> 8 & 0xFF
