@@ -130,6 +130,7 @@ impl<N: Nic> Gm<N> {
             return self.violation(port, SEND_TOKEN_VIOLATION, 0, token);
         }
         port.set_sends(self, sends + 1);
+        // Puts and gets have no size, but less than 2^31 bytes.
         let fits = size < SIZES && length <= capacity(size);
         if !fits && (kind != K_PUT && kind != K_GET || length >> 31 != 0) {
             return self.refuse(
@@ -195,6 +196,7 @@ impl<N: Nic> Gm<N> {
         let low = post.slot.address_low(self);
         let key = post.port.key(self);
         let subport = slot_subport(post.word);
+        // The own subport: a control block has 2^11 bytes, so this is twice the port's number, and the priority.
         let own = (post.port.address() - defs::gm::map::PORTS) >> 10 | subport & 1;
         record.set_kind(self, post.kind);
         record.set_high(self, high);

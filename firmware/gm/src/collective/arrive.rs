@@ -1,7 +1,7 @@
 //! Packets of other members: those that operations wait for, and those that come early.
 use defs::gm::collective::{
     ACKED_BYTES, AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES,
-    UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES,
+    UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES, endpoint,
 };
 use defs::gm::map::Counter;
 use defs::gm::packet::{ACK, HEADER_BYTES};
@@ -10,11 +10,12 @@ use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
     ACKED, ACKED_LIMIT, AWAITED, AWAITING, Acked, EARLIER, EXCHANGING, Payload, RECORD_FREED, SLOW,
-    SLOW_LIMIT, block, note,
+    SLOW_LIMIT, awaits, block, entry_endpoint, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{Connection, F_DELAYED, F_SLOW, Port, port_block};
+use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};
 
 impl<N: Nic> Gm<N> {
@@ -33,18 +34,14 @@ impl<N: Nic> Gm<N> {
         if !self.is_expected(packet.connection, packet.sequence) {
             return;
         }
-        // Subports below 16, of low priority.
-        let known = packet.lengths & 0xF1F1 == 0 && packet.number & 1 == 0;
+        let known = packet.lengths & NO_SUBPORT == 0 && packet.number & 1 == 0;
         if !known || !self.has_operations() {
             self.count(Counter::BadAddress);
             return self.accept(packet.connection, packet.sequence, true);
         }
         if N::ROLE.sends() && packet.subtype <= RELEASE {
             self.took(packet);
-            let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
-            let opening = packet.lengths >> 16 & 0x1F;
-            let node = packet.number >> 1;
-            self.barrier_packet(packet.subtype, node, remote, local, opening);
+            self.barrier_packet(packet);
             let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
             return self.note_acked(packet.connection, acked);
         }
@@ -76,8 +73,7 @@ impl<N: Nic> Gm<N> {
     /// On one CPU a value that a reduction waits for is used at once, and accepted afterwards. Returns false if none waits.
     #[inline(always)]
     fn awaited_partial(&mut self, packet: &Packet) -> bool {
-        let sender = packet.number >> 1 << 16 | (packet.lengths >> 1 & 7) << 8;
-        let port = port_block(packet.lengths >> 9 & 7);
+        let (sender, port) = (packet.sender(), port_block(packet.local()));
         let value = self.packet_value(packet);
         let Some(instance) = self.combine_partial(port, sender, value) else {
             return false;
@@ -97,11 +93,10 @@ impl<N: Nic> Gm<N> {
             return;
         }
         self.took(packet);
-        let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
-        let opening = packet.lengths >> 16 & 0x1F;
+        let (remote, local, opening) = (packet.remote(), packet.local(), packet.opening());
         let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
         self.ack_came(packet.connection, ACK, acked, 0);
-        let from = origin::pack(packet.subtype, packet.number >> 1, remote, local, opening);
+        let from = origin::pack(packet.subtype, packet.node(), remote, local, opening);
         let value = if has_value {
             self.packet_value(packet)
         } else {
@@ -148,7 +143,7 @@ impl<N: Nic> Gm<N> {
     /// A tick: sends the acks for which no packet has come in time.
     pub(crate) fn send_slow_acks(&mut self, now: u32) {
         let deadline = self.slow_deadline();
-        if now.wrapping_sub(deadline) >= 1 << 31 {
+        if !is_reached(deadline, now) {
             return;
         }
         let count = self.slow_count();
@@ -205,20 +200,21 @@ impl<N: Nic> Gm<N> {
         if packet.subtype != PARTIAL {
             return false;
         }
-        let sender = packet.number >> 1 << 16 | (packet.lengths >> 1 & 7) << 8;
-        let port = port_block(packet.lengths >> 9 & 7);
+        let (sender, port) = (packet.sender(), port_block(packet.local()));
         self.awaiting(port, sender, self.packet_value(packet).tag)
     }
 
     /// SEND: a packet of a barrier of another node.
     #[inline(always)]
-    fn barrier_packet(&mut self, subtype: u32, node: u32, remote: u32, local: u32, opening: u32) {
+    fn barrier_packet(&mut self, packet: &Packet) {
+        let (remote, local, opening) = (packet.remote(), packet.local(), packet.opening());
+        let node = packet.node();
         let port = port_block(local);
         let awaited = block(port).awaited(self);
-        if awaited == (node << 16 | remote << 8 | 1) && subtype == STEP {
+        if awaited == awaits(endpoint(node, remote)) && packet.subtype == STEP {
             self.next_exchange(port);
         } else {
-            self.note_packet(origin::pack(subtype, node, remote, local, opening));
+            self.note_packet(origin::pack(packet.subtype, node, remote, local, opening));
         }
         self.begin_next(port);
         self.settle();
@@ -292,7 +288,7 @@ impl<N: Nic> Gm<N> {
             return self.barrier_came(port, origin::subtype(from));
         }
         let awaited = block(port).awaited(self);
-        if awaited == origin::endpoint(from) | 1 {
+        if awaited == awaits(origin::endpoint(from)) {
             return self.next_exchange(port);
         }
         self.nic.store(at, others | opening << shift);
@@ -321,13 +317,43 @@ impl<N: Nic> Gm<N> {
         while sent != 0 {
             let entry = self.nic.load(at);
             let is_sent = subtype == GATHER || entry & STEP_SEND != 0;
-            if entry & !0xFF == to && is_sent {
+            if entry_endpoint(entry) == to && is_sent {
                 self.depart(port, to, subtype, NO_VALUE);
                 return;
             }
             at += 4;
             sent -= 1;
         }
+    }
+}
+
+/// Bits of the word of subports that are 0 in a packet of an operation: both are below 16 and of low priority.
+const NO_SUBPORT: u32 = 0xF1F1;
+
+/// Words of the header of an operation's packet: subports are of low priority, and the opening is in place of a length.
+impl Packet {
+    /// The port that the packet is for.
+    #[inline(always)]
+    const fn local(&self) -> u32 {
+        self.lengths >> 9 & 7
+    }
+
+    /// The port that sent the packet.
+    #[inline(always)]
+    const fn remote(&self) -> u32 {
+        self.lengths >> 1 & 7
+    }
+
+    /// The opening of the port that sent the packet.
+    #[inline(always)]
+    const fn opening(&self) -> u32 {
+        self.lengths >> 16 & 0x1F
+    }
+
+    /// The endpoint that sent the packet.
+    #[inline(always)]
+    const fn sender(&self) -> u32 {
+        endpoint(self.node(), self.remote())
     }
 }
 

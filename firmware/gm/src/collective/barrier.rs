@@ -20,9 +20,9 @@ use defs::record::Memory;
 use super::depart::NO_VALUE;
 use super::state::{
     AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
-    block, list, note,
+    awaits, block, entry_endpoint, list, note,
 };
-use crate::state::{Port, port_number};
+use crate::state::{Port, port_number, slot_node, slot_subport};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -58,9 +58,9 @@ impl<N: Nic> Gm<N> {
     fn begin_barrier(&mut self, port: Port, word: u32) {
         let block = block(port);
         let broken = block.broken(self);
-        let count = word >> 16;
-        let algorithm = word >> 8 & 0x7F;
-        let list = list(port, u32::from(word >> 8 & SECOND_LIST != 0));
+        let count = slot_node(word);
+        let algorithm = slot_subport(word) & !SECOND_LIST;
+        let list = list(port, u32::from(slot_subport(word) & SECOND_LIST != 0));
         let parent = u32::from(algorithm == TREE_PARENT);
         if broken != 0 {
             return self.finish(port, 0, broken - 1, NO_VALUE);
@@ -88,7 +88,9 @@ impl<N: Nic> Gm<N> {
         self.gather(port, list, parent, count);
     }
 
-    /// The packet has come that an exchange awaits.
+    /// The packet has come that an exchange awaits: makes the next step, as [`exchange`](Self::exchange) does. This is the way of a barrier's
+    /// packets, so it is apart and inlined: it has no loop, does not look at what is sent already, and keeps `sent` and `awaited` up to date
+    /// only where `exchange` takes over.
     #[inline(always)]
     pub(super) fn next_exchange(&mut self, port: Port) {
         let block = block(port);
@@ -100,7 +102,7 @@ impl<N: Nic> Gm<N> {
         if index < block.count(self) && usual {
             // The next step is like this one: most are.
             if self.depart(port, entry, STEP, NO_VALUE) && !self.take_note(port, entry) {
-                return block.set_awaited(self, entry & !0xFF | 1);
+                return block.set_awaited(self, awaits(entry_endpoint(entry)));
             }
             return self.exchange_after(port);
         }
@@ -109,7 +111,7 @@ impl<N: Nic> Gm<N> {
         self.exchange(port);
     }
 
-    /// A usual step was not sent, or its packet has come early.
+    /// A usual step was not sent, or its packet has come early: [`exchange`](Self::exchange) takes over.
     #[cold]
     #[inline(never)]
     fn exchange_after(&mut self, port: Port) {
@@ -145,7 +147,10 @@ impl<N: Nic> Gm<N> {
             }
             if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {
                 // The address before the value: in this order the compiler keeps the path apart from the one in `next_exchange`.
-                return self.store(block.address() + Block::AWAITED, entry & !0xFF | 1);
+                return self.store(
+                    block.address() + Block::AWAITED,
+                    awaits(entry_endpoint(entry)),
+                );
             }
             index += 1;
             at += 4;
@@ -159,7 +164,7 @@ impl<N: Nic> Gm<N> {
     /// Takes the note of a packet that has come from an endpoint. Returns whether there was one.
     #[inline(always)]
     fn take_note(&mut self, port: Port, entry: u32) -> bool {
-        let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
+        let (node, remote) = entry_parts(entry);
         if node >= self.nodes() {
             return false;
         }
@@ -178,7 +183,7 @@ impl<N: Nic> Gm<N> {
         if self.take_note(port, entry) {
             return true;
         }
-        let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
+        let (node, remote) = entry_parts(entry);
         if node < self.nodes() {
             let (at, shift) = note(node, port_number(port), remote);
             let word = self.nic.load(at) | AWAITED << shift;
@@ -272,4 +277,10 @@ impl<N: Nic> Gm<N> {
         let now = self.now();
         now.wrapping_add(self.collective_ticks())
     }
+}
+
+/// Node and port of an entry of a list.
+#[inline(always)]
+const fn entry_parts(entry: u32) -> (u32, u32) {
+    (entry >> 16, entry >> 8 & (PORT_COUNT - 1))
 }

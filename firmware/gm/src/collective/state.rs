@@ -99,7 +99,7 @@ record! {
         values => List = OWN + 52;
         /// The first of these values.
         first_value, set_first_value: ValueBuffer = OWN + 52;
-        /// The endpoint whose packet an exchange awaits, and 1; else 0.
+        /// The endpoint whose packet an exchange awaits ([`awaits`]); else 0.
         awaited, set_awaited, AWAITED: u32 = OWN + 60;
         /// The list of the barrier.
         list, set_list: PeerList = OWN + 64;
@@ -287,6 +287,18 @@ pub const EARLIER: u32 = 0x40;
 #[inline(always)]
 pub const fn block(port: Port) -> Block {
     Block::at(BLOCKS + (port_number(port) << 11))
+}
+
+/// The endpoint of an entry of a list: the flags of its step are below.
+#[inline(always)]
+pub const fn entry_endpoint(entry: u32) -> u32 {
+    entry & !0xFF
+}
+
+/// [`Block::awaited`] while an exchange awaits a packet of an endpoint: never 0.
+#[inline(always)]
+pub const fn awaits(endpoint: u32) -> u32 {
+    endpoint | 1
 }
 
 /// The first or second list of endpoints of a port.
