@@ -14,8 +14,10 @@ use defs::gm::port::PORT_COUNT;
 use defs::record;
 
 use super::group::staging;
-use super::pass::STEP_BITS;
-use super::state::{Group, group, received};
+use super::state::{
+    Group, OPEN, Received, before_of, behind, block_offset, exponent_of, group, operation_word,
+    origin_of, step_of,
+};
 use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::{Connection, LAST_WRITE, port_block};
@@ -58,6 +60,18 @@ const ASKED_SHIFT: u32 = 4;
 
 const _: () = assert!(HELD_BYTES == 1 << 5);
 
+/// The cookie of the DMA of a packet with an entry.
+#[inline(always)]
+const fn cookie_of(held: u32) -> u32 {
+    HELD_COOKIES + ((held - HELD) >> 3)
+}
+
+/// The entry that the cookie of a DMA names.
+#[inline(always)]
+const fn held_of(cookie: u32) -> u32 {
+    HELD + ((cookie - HELD_COOKIES) << 3)
+}
+
 /// Most received packets that are kept to be passed on from their memory: other packets need receive buffers too. Further ones are passed
 /// on from host memory.
 const KEEP_LIMIT: u32 = 8;
@@ -65,14 +79,16 @@ const KEEP_LIMIT: u32 = 8;
 /// News of a packet that RECV has for SEND.
 #[derive(Clone, Copy)]
 pub struct News {
-    /// The group, and what has happened.
+    /// The group, and what has happened ([`NEWS_MASK`]).
     pub what: u32,
     /// Word 6 of the packet (`Piece::place`); of a complete step its number.
     pub place: u32,
-    /// Operation in the upper half, length of a block in the lower.
+    /// Operation and length of a block ([`operation_word`]).
     pub block: u32,
 }
 
+/// Bits of [`News::what`] that say what has happened; the others are the group's address.
+pub const NEWS_MASK: u32 = 7;
 /// News: a block has come.
 pub const BLOCK_CAME: u32 = 0;
 /// News: a step is complete.
@@ -96,8 +112,7 @@ struct Piece {
     group: Group,
     /// The low 16 bits of the operation's number.
     operation: u32,
-    /// Word 6 of the packet: of a block its origin, and the exponent of its hop in the low half; of a step's bytes how many of the step
-    /// came before, and the step in the low bits.
+    /// Word 6 of the packet: of a block a [`hop`](super::state::hop), of a step's bytes a [`step_part`](super::state::step_part).
     place: u32,
     /// Length of a block.
     block: u32,
@@ -143,7 +158,7 @@ impl<N: Nic> Gm<N> {
                 ASKED_STEP
             };
             // Only what is here now is answered: a block that comes later could be read before its DMA is complete.
-            let origin = piece.place >> 16;
+            let origin = origin_of(piece.place);
             let has = what == ASKED_STEP || self.has_block(group, piece.operation, origin);
             if has && (ahead == 0 || ahead == 0xFFFF) {
                 self.answer_later(&piece, what);
@@ -182,7 +197,7 @@ impl<N: Nic> Gm<N> {
             return self.free_memory(LOCAL_PACKET);
         }
         Held::at(held).set_state(self, WRITTEN | OF_THIS_NODE);
-        self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
+        self.scratch_write(cookie_of(held));
     }
 
     /// The memory of a packet is free.
@@ -213,9 +228,9 @@ impl<N: Nic> Gm<N> {
         Held::at(held).set_state(self, WRITTEN | what << ASKED_SHIFT);
         Held::at(held).set_group(self, piece.group);
         Held::at(held).set_place(self, piece.place);
-        let block = piece.operation << 16 | piece.block;
+        let block = operation_word(piece.operation, piece.block);
         Held::at(held).set_block(self, block);
-        self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
+        self.scratch_write(cookie_of(held));
     }
 
     /// The open group that a packet is for.
@@ -228,20 +243,22 @@ impl<N: Nic> Gm<N> {
         if !port.receives(self) {
             return None;
         }
-        let wanted = packet.sequence >> 16 | 1 << 16;
+        let wanted = packet.sequence >> 16 | OPEN;
         (0..GROUP_COUNT)
             .map(|number| group(port, number))
             .find(|&group| group.number(self) == wanted)
     }
 
-    /// Address of the words that say what of an operation has come; those of an earlier operation are cleared.
+    /// Address of the words that say what of an operation has come: a bit for each block, or a word for the bytes of each step. Those of
+    /// an earlier operation are cleared.
     fn channel(&mut self, piece: &Piece) -> u32 {
-        let at = received(piece.group.address(), piece.operation);
-        if self.nic.load(at) != piece.operation {
-            self.nic.store(at, piece.operation);
-            self.clear(at + 4, at + 4 + 4 * LEVELS);
+        let received = piece.group.received(piece.operation);
+        if received.operation(self) != piece.operation {
+            received.set_operation(self, piece.operation);
+            let words = received.address() + Received::WORDS;
+            self.clear(words, words + 4 * LEVELS);
         }
-        at + 4
+        received.address() + Received::WORDS
     }
 
     /// A block of concurrent broadcasting has come. Returns whether its memory is still used.
@@ -249,7 +266,7 @@ impl<N: Nic> Gm<N> {
         let group = piece.group;
         let size = group.size(self);
         let rank = group.rank(self);
-        let (origin, exponent) = (piece.place >> 16, piece.place & 0xFFFF);
+        let (origin, exponent) = (origin_of(piece.place), exponent_of(piece.place));
         if origin >= size || origin == rank || piece.bytes != piece.block || exponent >= LEVELS {
             self.count(Counter::BadLength);
             return false;
@@ -260,12 +277,8 @@ impl<N: Nic> Gm<N> {
             self.count(Counter::Duplicates);
             return false;
         }
-        let behind = if rank >= origin {
-            rank - origin
-        } else {
-            rank + size - origin
-        };
-        let goes_on = behind + (2 << exponent) < size;
+        // The next hop, as `has_hop` finds it: of the next exponent.
+        let goes_on = behind(rank, origin, size) + (2 << exponent) < size;
         let next = piece.place + 1;
         let (state, held) = if goes_on {
             self.hold(packet.at)
@@ -274,9 +287,9 @@ impl<N: Nic> Gm<N> {
         };
         let cookie = match held {
             0 => packet.at,
-            held => HELD_COOKIES + ((held - HELD) >> 3),
+            held => cookie_of(held),
         };
-        if !self.write_piece(packet, piece, origin << 12, cookie) {
+        if !self.write_piece(packet, piece, block_offset(origin), cookie) {
             self.drop_held(held);
             if state & PASSED != 0 {
                 self.one_kept_less();
@@ -284,7 +297,7 @@ impl<N: Nic> Gm<N> {
             return false;
         }
         self.nic.store(bits, word | 1 << (origin & 31));
-        let block = piece.operation << 16 | piece.block;
+        let block = operation_word(piece.operation, piece.block);
         if held != 0 {
             Held::at(held).set_state(self, state);
             Held::at(held).set_group(self, group);
@@ -305,10 +318,7 @@ impl<N: Nic> Gm<N> {
     /// Bytes of a step of recursive doubling have come. Returns whether their memory is still used.
     fn step_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
-        let (before, step) = (
-            piece.place >> STEP_BITS,
-            piece.place & ((1 << STEP_BITS) - 1),
-        );
+        let (before, step) = (before_of(piece.place), step_of(piece.place));
         let steps = group.steps(self);
         if step >= steps {
             self.count(Counter::BadLength);
@@ -329,7 +339,7 @@ impl<N: Nic> Gm<N> {
         let news = News {
             what: group.address() | STEP_CAME,
             place: step,
-            block: piece.operation << 16 | piece.block,
+            block: operation_word(piece.operation, piece.block),
         };
         // What the last step brings is not sent on: it goes to host memory only, before the event of the operation.
         if is_last {
@@ -375,9 +385,9 @@ impl<N: Nic> Gm<N> {
         }
         let cookie = match held {
             0 => packet.at,
-            held => HELD_COOKIES + ((held - HELD) >> 3),
+            held => cookie_of(held),
         };
-        let before = piece.place >> STEP_BITS;
+        let before = before_of(piece.place);
         let at = (piece.block << news.place) + before;
         if !self.write_piece(packet, piece, at, cookie) {
             self.drop_held(held);
@@ -405,7 +415,7 @@ impl<N: Nic> Gm<N> {
             return false;
         }
         Held::at(held).set_state(self, WRITTEN | OF_THIS_NODE);
-        let cookie = HELD_COOKIES + ((held - HELD) >> 3);
+        let cookie = cookie_of(held);
         let written = self.write_channel(group, operation, at, local, piece.bytes, cookie);
         if !written {
             self.drop_held(held);
@@ -479,7 +489,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn held_written(&mut self, cookie: u32) {
-        let held = HELD + ((cookie - HELD_COOKIES) << 3);
+        let held = held_of(cookie);
         let state = Held::at(held).state(self) & !WRITTEN;
         Held::at(held).set_state(self, state);
         if state & PASSED != 0 {

@@ -7,10 +7,10 @@ use defs::gm::gossip::{
 };
 use defs::gm::map::Counter;
 
-use super::state::{Group, group};
+use super::state::{Group, OPEN, group, hop};
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
-use crate::state::{Port, port_number};
+use crate::state::{Port, port_number, slot_subport};
 use crate::{Gm, Nic};
 
 /// Number of a port's first group among its operations.
@@ -69,7 +69,7 @@ impl<N: Nic> Gm<N> {
         }
         const { assert!(GROUP_LIMIT == 1 << LEVELS && LEVELS == 8) }
         if rank < size {
-            group.set_number(self, word >> 16 | 1 << 16);
+            group.set_number(self, word >> 16 | OPEN);
         } else {
             self.count(Counter::BadPosts);
         }
@@ -78,7 +78,7 @@ impl<N: Nic> Gm<N> {
     /// A process has posted an all-to-all broadcast.
     #[inline(never)]
     pub(crate) fn post_gossip(&mut self, port: Port, word: u32, length: u32) {
-        let number = word >> 8 & 0xFF;
+        let number = slot_subport(word);
         if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
@@ -120,7 +120,7 @@ impl<N: Nic> Gm<N> {
         self.begin_counts(group, posted);
         if word & DOUBLING == 0 {
             let rank = group.rank(self);
-            self.add_pass(group, posted, rank << 16, length, 0);
+            self.add_pass(group, posted, hop(rank, 0), length, 0);
         } else {
             self.begin_doubling(group, posted, length);
         }

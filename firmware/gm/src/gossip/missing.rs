@@ -1,10 +1,12 @@
 //! SEND: what RECV tells of packets, and what a member asks for that has not come.
 use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
 
-use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, News, PASS_ON, STEP_CAME};
+use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, NEWS_MASK, News, PASS_ON, STEP_CAME};
 use super::group::OWN_STAGING;
-use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
-use super::state::{Group, group, received};
+use super::pass::{ASK, ONE_HOP, STAGE, STEP};
+use super::state::{
+    Group, behind, group, hop, length_of, operation_of, origin_of, step_of, step_part,
+};
 use crate::state::Port;
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
@@ -12,7 +14,7 @@ use crate::{Gm, Nic};
 /// Blocks that a member asks for at a time.
 const ASK_LIMIT: u32 = 4;
 
-const _: () = assert!(LOCAL_FREE < 8);
+const _: () = assert!(LOCAL_FREE <= NEWS_MASK);
 
 impl<N: Nic> Gm<N> {
     /// Prepares the words of all-to-all broadcasts.
@@ -33,9 +35,9 @@ impl<N: Nic> Gm<N> {
     /// RECV has taken a packet.
     #[inline(never)]
     pub(crate) fn take_news(&mut self, news: News) {
-        let group = Group::at(news.what & !7);
-        let (operation, length) = (news.block >> 16, news.block & 0xFFFF);
-        match news.what & 7 {
+        let group = Group::at(news.what & !NEWS_MASK);
+        let (operation, length) = (operation_of(news.block), length_of(news.block));
+        match news.what & NEWS_MASK {
             BLOCK_CAME => self.take_block(group, operation, false, 0),
             STEP_CAME => self.take_block(group, operation, true, news.place),
             PASS_ON => self.add_pass(group, operation, news.place, length, 0),
@@ -51,15 +53,15 @@ impl<N: Nic> Gm<N> {
         if rank >= group.size(self) {
             return false;
         }
-        let at = received(group.address(), operation);
-        let bits = self.nic.load(at + 4 + ((rank >> 5) << 2));
-        let came = self.nic.load(at) == operation && bits >> (rank & 31) & 1 != 0;
+        let received = group.received(operation);
+        let bits = received.word(self, rank >> 5);
+        let came = received.operation(self) == operation && bits >> (rank & 31) & 1 != 0;
         came || rank == group.rank(self)
     }
 
     /// Sends a block again to a member that asks for it.
     fn answer_block(&mut self, group: Group, operation: u32, place: u32, length: u32) {
-        let origin = place >> 16;
+        let origin = origin_of(place);
         if self.has_block(group, operation, origin) {
             self.add_flagged(group.address() | ONE_HOP, operation, place, length, 0);
         }
@@ -67,7 +69,7 @@ impl<N: Nic> Gm<N> {
 
     /// Sends the bytes of a step again, if those of all steps before are here.
     fn answer_step(&mut self, group: Group, operation: u32, place: u32, length: u32) {
-        let step = place & ((1 << STEP_BITS) - 1);
+        let step = step_of(place);
         let counts = group.counts_of(operation);
         let known = counts.operation(self) == operation && step < group.steps(self);
         let before = (1 << step) - 1;
@@ -126,16 +128,13 @@ impl<N: Nic> Gm<N> {
         let mut origin = 0;
         while origin < size && left != 0 {
             if !self.has_block(group, operation, origin) {
-                let behind = if rank >= origin {
-                    rank - origin
-                } else {
-                    rank + size - origin
-                };
-                let mut hop = 0;
-                while behind >> (hop + 1) != 0 {
-                    hop += 1;
+                // The last hop to this member goes over the highest power of two in the number of ranks that it is behind.
+                let behind = behind(rank, origin, size);
+                let mut exponent = 0;
+                while behind >> (exponent + 1) != 0 {
+                    exponent += 1;
                 }
-                let place = origin << 16 | hop;
+                let place = hop(origin, exponent);
                 self.add_flagged(group.address() | ASK, operation, place, length, 0);
                 left -= 1;
             }
@@ -159,7 +158,7 @@ impl<N: Nic> Gm<N> {
             true => received.word(self, step),
             false => 0,
         };
-        let place = got << STEP_BITS | step;
+        let place = step_part(got, step);
         self.add_flagged(group.address() | ASK | STEP, operation, place, length, 0);
     }
 }

@@ -21,7 +21,8 @@ use super::came::{Held, LOCAL_PACKET};
 use super::group::staging;
 use super::state::{
     Group, IDLE, LEAVING, LOADING, Members, PASS_BLOCK, PASS_HELD, PASS_PLACE, PASS_WHAT, WAITING,
-    WAITING_LOCAL,
+    WAITING_LOCAL, before_of, behind, block_offset, exponent_of, length_of, operation_of,
+    operation_word, origin_of, step_of, step_part,
 };
 use crate::state::{ACKS, Connection, Peer, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
@@ -42,9 +43,6 @@ pub const ASK: u32 = 8;
 const FLAGS: u32 = 15;
 
 const _: () = assert!(PASSES.is_multiple_of(PASS_BYTES) && PASS_COUNT.is_power_of_two());
-
-/// The bits of a step in a place of recursive doubling; the bytes before lie above.
-pub const STEP_BITS: u32 = 4;
 
 impl<N: Nic> Gm<N> {
     /// Adds a packet to pass on. `what`: number of the operation, and `DOUBLING`.
@@ -68,7 +66,7 @@ impl<N: Nic> Gm<N> {
             self.set_pass_what(flagged);
             self.set_pass_place(place);
             self.set_pass_held(held);
-            self.set_pass_block(operation << 16 | length);
+            self.set_pass_block(operation_word(operation, length));
             return self.begin_pass(Group::at(flagged & !FLAGS));
         }
         let next = next_entry(at);
@@ -82,7 +80,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at, flagged);
         self.nic.store(at + 4, place);
         self.nic.store(at + 8, held);
-        self.nic.store(at + 12, operation << 16 | length);
+        self.nic.store(at + 12, operation_word(operation, length));
         self.set_pass_in(next);
         self.start_pass();
     }
@@ -122,7 +120,7 @@ impl<N: Nic> Gm<N> {
         let what = self.pass_what();
         let place = self.pass_place();
         let word = self.pass_block();
-        let (operation, block) = (word >> 16, word & 0xFFFF);
+        let (operation, block) = (operation_of(word), length_of(word));
         if what & ASK != 0 {
             return self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, 0);
         }
@@ -135,10 +133,10 @@ impl<N: Nic> Gm<N> {
                 let packet = Held::at(held).packet(self);
                 return self.wait_for_send(packet, block);
             }
-            let before = (place >> 16) << 12;
+            let before = block_offset(origin_of(place));
             return self.read_pass(group, operation, before, block, PAYLOAD);
         }
-        let step = place & ((1 << STEP_BITS) - 1);
+        let step = step_of(place);
         if self.is_staged(group, block) {
             let port = group.port(self);
             let staged = staging(port, self.number_of(group), operation);
@@ -149,7 +147,7 @@ impl<N: Nic> Gm<N> {
             return self.wait_for_send(staged - GOSSIP_BYTES - HEADER_BYTES, all);
         }
         let all = self.bytes_of_step(group, step, block);
-        let before = place >> STEP_BITS;
+        let before = before_of(place);
         if before >= all {
             return false;
         }
@@ -207,16 +205,13 @@ impl<N: Nic> Gm<N> {
         self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, bytes);
     }
 
-    /// Whether a block goes to a member `2^exponent` ranks further.
+    /// Whether a block goes on to the member `2^exponent` ranks further: the tree of its origin has one for each exponent, while that does not
+    /// lead around the group to the origin.
     fn has_hop(&self, group: Group, place: u32) -> bool {
         let size = group.size(self);
         let rank = group.rank(self);
-        let (origin, exponent) = (place >> 16, place & 0xFFFF);
-        let behind = if rank >= origin {
-            rank - origin
-        } else {
-            rank + size - origin
-        };
+        let (origin, exponent) = (origin_of(place), exponent_of(place));
+        let behind = behind(rank, origin, size);
         exponent < LEVELS && behind + (1 << exponent) < size
     }
 
@@ -232,14 +227,15 @@ impl<N: Nic> Gm<N> {
         let word = self.pass_block();
         // Asking goes the other way.
         let back = u32::from(what & STEP != 0) ^ u32::from(what & ASK != 0);
-        let level = if what & STEP == 0 {
-            place & 0xFFFF
+        // The exponent of a step is its number.
+        let exponent = if what & STEP == 0 {
+            exponent_of(place)
         } else {
-            place & ((1 << STEP_BITS) - 1)
+            step_of(place)
         };
         // The two directions follow each other.
         let members = Members::at(group.address() + Group::MEMBERS + ((back * LEVELS) << 2));
-        let to = members.level(self, level & (LEVELS - 1));
+        let to = members.member(self, exponent & (LEVELS - 1));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nodes() && port < PORT_COUNT;
         let is_local = node == self.node();
@@ -257,9 +253,10 @@ impl<N: Nic> Gm<N> {
         } else {
             SPREAD
         };
-        let sequence = number << 16 | word >> 16;
+        // In place of a session and a sequence number.
+        let sequence = number << 16 | operation_of(word);
         let lengths = bytes << 16 | port << 9 | own;
-        let block = word & 0xFFFF | if what & STEP == 0 { 0 } else { DOUBLING };
+        let block = length_of(word) | if what & STEP == 0 { 0 } else { DOUBLING };
         if is_local {
             return self.pass_local(subtype, sequence, lengths, block);
         }
@@ -311,13 +308,14 @@ impl<N: Nic> Gm<N> {
         let place = self.pass_place();
         let is_open = group.number(self) != 0;
         if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
+            // The next exponent.
             self.set_pass_place(place + 1);
             self.set_pass_state(WAITING);
             return self.append(ACKS, PASSER, Connection::ACK_NEXT);
         }
         if is_open && what & (STEP | ASK) == STEP && self.pass_header() == PACKET {
             let sent = self.pass_length();
-            self.set_pass_place(place + (sent << STEP_BITS));
+            self.set_pass_place(place + step_part(sent, 0));
             if self.load_pass(group) {
                 return;
             }

@@ -1,5 +1,7 @@
 //! Layout of the state of groups in SRAM.
-use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS};
+use defs::gm::gossip::{
+    BLOCK_BYTES, GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS,
+};
 use defs::gm::mapping::MAPPING;
 use defs::{record, words};
 
@@ -17,9 +19,9 @@ words! {
     pass_state, set_pass_state: u32 = PASS_OUT + 8;
     /// Group and channel of the packet that is passed on, as in the ring.
     pass_what, set_pass_what, PASS_WHAT: u32 = PASS_OUT + 12;
-    /// Place of the packet that is passed on: word 6 of the packet.
+    /// Place of the packet that is passed on: word 6 of the packet ([`hop`], [`step_part`]).
     pass_place, set_pass_place, PASS_PLACE: u32 = PASS_OUT + 16;
-    /// Operation of the packet that is passed on, and the length of its blocks.
+    /// Operation of the packet that is passed on, and the length of its blocks ([`operation_word`]).
     pass_block, set_pass_block, PASS_BLOCK: u32 = PASS_OUT + 20;
     /// Entry of the received packet that is passed on, or 0.
     pass_held, set_pass_held, PASS_HELD: u32 = PASS_OUT + 24;
@@ -65,7 +67,7 @@ const LAST: u32 = RECEIVED + 2 * RECEIVED_BYTES;
 record! {
     /// Group of a port.
     pub struct Group {
-        /// Number, and a bit that says that the group is open; 0 if it is not.
+        /// Number, and [`OPEN`]; 0 if the group is not open.
         number, set_number: u32 = 0;
         /// Addresses of the channels in the process's memory.
         channel[3] => Channel = 4;
@@ -122,8 +124,8 @@ impl Group {
 record! {
     /// Endpoints of members in one direction.
     pub struct Members {
-        /// The member at the distance of a level: 2 to its power.
-        [level]: u32 = 0;
+        /// The member 2^exponent ranks away.
+        [member]: u32 = 0;
     }
 }
 
@@ -157,6 +159,88 @@ record! {
     }
 }
 
+impl Received {
+    /// Offset of the words with blocks or steps.
+    pub const WORDS: u32 = 4;
+}
+
+/// Bit of [`Group::number`]: the group is open.
+pub const OPEN: u32 = 1 << 16;
+
+/// Place of a block of concurrent broadcasting: the rank of its origin, and the exponent of its hop, which goes over 2^exponent ranks.
+#[inline(always)]
+pub const fn hop(origin: u32, exponent: u32) -> u32 {
+    origin << 16 | exponent
+}
+
+/// The rank of the origin in a [`hop`].
+#[inline(always)]
+pub const fn origin_of(place: u32) -> u32 {
+    place >> 16
+}
+
+/// The exponent in a [`hop`].
+#[inline(always)]
+pub const fn exponent_of(place: u32) -> u32 {
+    place & 0xFFFF
+}
+
+/// Number of ranks that a member is behind the origin of a block, around the group: (rank - origin) mod size.
+#[inline(always)]
+pub const fn behind(rank: u32, origin: u32, size: u32) -> u32 {
+    if rank >= origin {
+        rank - origin
+    } else {
+        rank + size - origin
+    }
+}
+
+/// Offset in a channel of the block of a rank, with concurrent broadcasting.
+#[inline(always)]
+pub const fn block_offset(rank: u32) -> u32 {
+    const { assert!(BLOCK_BYTES == 1 << 12) }
+    rank << 12
+}
+
+/// Bits of a [`step_part`] that are the step.
+const STEP_BITS: u32 = 4;
+
+/// Place of bytes of recursive doubling: how many of the step come before them, and the step.
+#[inline(always)]
+pub const fn step_part(before: u32, step: u32) -> u32 {
+    before << STEP_BITS | step
+}
+
+/// The bytes before those of a [`step_part`].
+#[inline(always)]
+pub const fn before_of(place: u32) -> u32 {
+    place >> STEP_BITS
+}
+
+/// The step of a [`step_part`].
+#[inline(always)]
+pub const fn step_of(place: u32) -> u32 {
+    place & ((1 << STEP_BITS) - 1)
+}
+
+/// An operation and the length of its blocks in one word.
+#[inline(always)]
+pub const fn operation_word(operation: u32, length: u32) -> u32 {
+    operation << 16 | length
+}
+
+/// The operation in an [`operation_word`].
+#[inline(always)]
+pub const fn operation_of(word: u32) -> u32 {
+    word >> 16
+}
+
+/// The length of a block in an [`operation_word`].
+#[inline(always)]
+pub const fn length_of(word: u32) -> u32 {
+    word & 0xFFFF
+}
+
 const _: () = assert!(LAST + 12 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
@@ -168,7 +252,7 @@ pub const fn group(port: Port, number: u32) -> Group {
 
 /// Address of the [`Received`] of the channel of an operation.
 #[inline(always)]
-pub const fn received(group: u32, operation: u32) -> u32 {
+const fn received(group: u32, operation: u32) -> u32 {
     group
         + RECEIVED
         + if operation & 1 == 0 {
