@@ -26,10 +26,10 @@ use crate::nic::Event;
 use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
+use crate::slot::{SendSlot, slot_node, slot_subport};
 use crate::state::{
     ACK_BUFFER, ATOMICS, Connection, DirectResult, K_ATOMIC, Peer, Port, Record, SENDING_ACK,
-    SendSlot, connection, connection_number, port_block, port_number, slot_node, slot_subport,
-    target_subport,
+    connection, connection_number, port_block, port_number, target_subport,
 };
 use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};

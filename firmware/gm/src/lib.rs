@@ -19,7 +19,7 @@
 //! |--------|----------|
 //! | [`nic`] | interface to the hardware |
 //! | `state` | layout of SRAM: words, records, states of the machines |
-//! | `post`, `token` | send slots and receive tokens that processes have written |
+//! | `slot`, `post`, `token` | send slots and receive tokens that processes have written |
 //! | `page` | from a process's addresses to those of DMA |
 //! | `transmit` | SDMA and SEND: packets from records |
 //! | `receive`, `deliver` | RECV and RDMA: packets to receive tokens |
@@ -67,6 +67,7 @@ mod published;
 mod receive;
 mod remote;
 mod report;
+mod slot;
 mod state;
 mod timer;
 mod token;

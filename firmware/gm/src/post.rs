@@ -14,10 +14,10 @@ use defs::gm::port::{
 };
 
 use crate::nic::Event;
+use crate::slot::{SendSlot, slot_node, slot_subport, slot_type};
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, Port,
-    Record, SendSlot, TOKEN_NUMBER, connection, connection_number, packets_between, port_number,
-    ready_list, slot_node, slot_subport, slot_type,
+    Record, TOKEN_NUMBER, connection, connection_number, packets_between, port_number, ready_list,
 };
 use crate::{Gm, Nic};
 

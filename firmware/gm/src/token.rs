@@ -7,7 +7,8 @@ use defs::gm::map::RECEIVE_QUEUE_BYTES;
 use defs::gm::packet::SIZES;
 use defs::gm::port::{RECEIVE_SLOT_BYTES, RECEIVE_SLOTS};
 
-use crate::state::{Port, ReceiveSlot, Token};
+use crate::slot::ReceiveSlot;
+use crate::state::{Port, Token};
 use crate::{Gm, Nic};
 
 /// Offset of the end of a port's receive tokens in its queue. Queues lie at multiples of [`RECEIVE_QUEUE_BYTES`].

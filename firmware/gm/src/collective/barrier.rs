@@ -22,7 +22,8 @@ use super::state::{
     AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
     awaits, block, entry_endpoint, list, note,
 };
-use crate::state::{Port, port_number, slot_node, slot_subport};
+use crate::slot::{slot_node, slot_subport};
+use crate::state::{Port, port_number};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {

@@ -10,7 +10,8 @@ use defs::gm::map::Counter;
 use super::state::{Group, OPEN, group, hop};
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
-use crate::state::{Port, port_number, slot_subport};
+use crate::slot::slot_subport;
+use crate::state::{Port, port_number};
 use crate::{Gm, Nic};
 
 /// Number of a port's first group among its operations.
