@@ -134,11 +134,11 @@ pub trait Roles {
 }
 
 /// The roles of CPU `Here` in scheme `S`.
-pub struct On<Here, S>(PhantomData<(Here, S)>);
+pub struct RolesOn<Here, S>(PhantomData<(Here, S)>);
 
 macro_rules! roles_on {
     ($cpu:ident, $sender:ident) => {
-        impl<S: Scheme> Roles for On<$cpu, S> {
+        impl<S: Scheme> Roles for RolesOn<$cpu, S> {
             const SENDER: bool = <A as Cpu<$cpu>>::HERE;
             const TRANSMITTER: bool = <S::Transmitter as Cpu<$cpu>>::HERE;
             const MATCHER: bool = <S::Matcher as Cpu<$cpu>>::HERE;

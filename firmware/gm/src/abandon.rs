@@ -13,7 +13,7 @@ use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, Port, Record,
+    ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, PortBlock, Record,
     connection, connection_number, ever_sent, packets_between, target_subport, token_port,
 };
 use crate::{Gm, Nic};
@@ -139,7 +139,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Stops a stream of a port: the port's later sends in it wait; with `unsent` only those of which nothing was sent.
-    fn stop_stream(&mut self, connection: Connection, port: Port, stream: u32, unsent: bool) {
+    fn stop_stream(&mut self, connection: Connection, port: PortBlock, stream: u32, unsent: bool) {
         if !port.is_open(self) || !self.add_stopped(port, stream) {
             return;
         }
@@ -161,7 +161,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Notes a stream as stopped. Returns whether it is.
-    fn add_stopped(&mut self, port: Port, stream: u32) -> bool {
+    fn add_stopped(&mut self, port: PortBlock, stream: u32) -> bool {
         if self.is_stopped(port, stream) {
             return true;
         }
@@ -177,7 +177,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a stream is stopped.
-    pub(crate) fn is_stopped(&self, port: Port, stream: u32) -> bool {
+    pub(crate) fn is_stopped(&self, port: PortBlock, stream: u32) -> bool {
         let count = port.stream_count(self);
         let mut stopped = false;
         for index in 0..count {
@@ -187,7 +187,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A copy of a send waits in the stopped stream; the send itself is given up.
-    fn set_aside(&mut self, connection: Connection, port: Port, record: Record) {
+    fn set_aside(&mut self, connection: Connection, port: PortBlock, record: Record) {
         let copy = self.free_records();
         let token = record.token(self);
         if copy.is_none() {
@@ -214,7 +214,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A stopped stream goes on: its sends are sent, or dropped.
-    pub(crate) fn resume(&mut self, port: Port, stream: u32, drop: bool) {
+    pub(crate) fn resume(&mut self, port: PortBlock, stream: u32, drop: bool) {
         let count = port.stream_count(self);
         for index in 0..count {
             if port.stream(self, index) == stream {
@@ -276,7 +276,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The sends of a port that is closed carry nothing from now on.
-    pub(crate) fn give_up_port(&mut self, port: Port) {
+    pub(crate) fn give_up_port(&mut self, port: PortBlock) {
         let mut number = self.first_active();
         while number != 0 {
             let to = connection(number - 1);

@@ -28,7 +28,7 @@ use crate::remote::Plan;
 use crate::report::lowest;
 use crate::slot::{SendSlot, slot_node, slot_subport};
 use crate::state::{
-    ACK_BUFFER, ATOMICS, Connection, DirectResult, K_ATOMIC, Peer, Port, Record, SENDING_ACK,
+    ACK_BUFFER, ATOMICS, Connection, DirectResult, K_ATOMIC, Peer, PortBlock, Record, SENDING_ACK,
     connection, connection_number, port_block, port_number, target_subport,
 };
 use crate::timer::is_reached;
@@ -75,7 +75,7 @@ const fn pending_byte(node: u32) -> (u32, u32) {
 
 /// An operation as RECV executes it.
 pub(crate) struct AtomicRequest {
-    pub(crate) port: Port,
+    pub(crate) port: PortBlock,
     high: u32,
     low: u32,
     /// What is done, an [`Atomic`].
@@ -155,7 +155,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a process has posted an operation.
     #[inline(never)]
-    pub(crate) fn post_atomic(&mut self, port: Port, slot: SendSlot, word: u32) {
+    pub(crate) fn post_atomic(&mut self, port: PortBlock, slot: SendSlot, word: u32) {
         let length = slot.length(self);
         let index = index_of(length);
         let under_way = port.atomics(self);
@@ -249,7 +249,7 @@ impl<N: Nic> Gm<N> {
         let place = place_of(record.number(self));
         let word = Peer::at(peer(node)).atomics(self) & !(1 << place);
         Peer::at(peer(node)).set_atomics(self, word);
-        let port = Port::at(record.key(self));
+        let port = PortBlock::at(record.key(self));
         if port.is_some() {
             let index = index_of(record.length(self));
             self.end_atomic(port, index, status, value);
@@ -257,7 +257,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: a process is told of the end of its operation. `index`: of the operation among those of the port.
-    fn end_atomic(&mut self, port: Port, index: u32, status: Status, value: u32) {
+    fn end_atomic(&mut self, port: PortBlock, index: u32, status: Status, value: u32) {
         let under_way = port.atomics(self) & !(1 << index);
         port.set_atomics(self, under_way);
         self.count(Counter::Atomics);
@@ -308,14 +308,14 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the operations of a port that is closed have no process any more.
-    pub(crate) fn forget_atomic(&mut self, port: Port, record: Record) {
+    pub(crate) fn forget_atomic(&mut self, port: PortBlock, record: Record) {
         if record.kind(self) == K_ATOMIC && record.key(self) == port.address() {
             record.set_key(self, 0);
         }
     }
 
     /// SEND: operations of a port that is closed await answers for no process any more.
-    pub(crate) fn forget_atomics(&mut self, port: Port) {
+    pub(crate) fn forget_atomics(&mut self, port: PortBlock) {
         let mut record = self.atomics();
         while record.is_some() {
             self.forget_atomic(port, record);

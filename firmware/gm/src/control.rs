@@ -21,9 +21,9 @@ use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
 use crate::state::{
-    Connection, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, Port, RECEIVE_PORT, RECEIVER_JOB,
-    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET, SEND_BUFFERS,
-    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token, connection,
+    Connection, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, PortBlock, RECEIVE_PORT,
+    RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET,
+    SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token, connection,
 };
 use crate::{Gm, Nic};
 
@@ -62,8 +62,8 @@ impl<N: Nic> Gm<N> {
         self.clear(STATE, COLLECTIVE_STATE_END);
         self.prepare_mapping();
         for port in 0..PORT_COUNT {
-            Port::at(control_block(port)).set_open(self, false);
-            Port::at(control_block(port)).set_receives(self, false);
+            PortBlock::at(control_block(port)).set_open(self, false);
+            PortBlock::at(control_block(port)).set_receives(self, false);
         }
         for record in 0..RECORD_COUNT + REPLY_COUNT {
             self.nic
@@ -149,7 +149,7 @@ impl<N: Nic> Gm<N> {
 
     /// RECV's half of a command.
     pub(crate) fn receiver_command(&mut self, command: u32, high: u32, low: u32) {
-        let port = Port::at(control_block(command >> 8 & (PORT_COUNT - 1)));
+        let port = PortBlock::at(control_block(command >> 8 & (PORT_COUNT - 1)));
         match command & 0xFF {
             COMMAND_OPEN => self.open_receives(port),
             COMMAND_ACCEPT => {
@@ -209,7 +209,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND's half of opening a port. Returns whether it is open now.
     fn open(&mut self, number: u32) -> bool {
-        let port = Port::at(control_block(number));
+        let port = PortBlock::at(control_block(number));
         if port.is_open(self) || self.started() == 0 {
             return false;
         }
@@ -220,23 +220,23 @@ impl<N: Nic> Gm<N> {
         port.write(
             self,
             [
-                (Port::SEND_SLOT, send_slot(number, 0)),
-                (Port::SENDS, 0),
-                (Port::STREAM_COUNT, 0),
-                (Port::WAITING, 0),
-                (Port::KEY, page_key(process)),
-                (Port::ATOMICS, 0),
+                (PortBlock::SEND_SLOT, send_slot(number, 0)),
+                (PortBlock::SENDS, 0),
+                (PortBlock::STREAM_COUNT, 0),
+                (PortBlock::WAITING, 0),
+                (PortBlock::KEY, page_key(process)),
+                (PortBlock::ATOMICS, 0),
                 (PORT_SIGNALS, 0),
-                (Port::OPEN, 1),
+                (PortBlock::OPEN, 1),
             ],
         );
-        self.link(OPEN_PORT, Port::NEXT, port);
+        self.link(OPEN_PORT, PortBlock::NEXT, port);
         self.open_collectives(port);
         true
     }
 
     /// RECV's half of opening a port.
-    fn open_receives(&mut self, port: Port) {
+    fn open_receives(&mut self, port: PortBlock) {
         let number = crate::state::port_number(port);
         for slot in 0..RECEIVE_SLOTS {
             let word = receive_slot(number, slot) + RECEIVE_READY_WORD;
@@ -250,35 +250,35 @@ impl<N: Nic> Gm<N> {
             Token::NEXT,
         );
         self.clear(
-            port.address() + Port::LISTS,
-            port.address() + Port::LISTS + 512,
+            port.address() + PortBlock::LISTS,
+            port.address() + PortBlock::LISTS + 512,
         );
         let queue = port.queue_low(self);
         let process = port.process(self) & (PORT_COUNT - 1);
         port.write(
             self,
             [
-                (Port::FREE_TOKEN, tokens),
-                (Port::TOKEN_SLOT, receive_slot(number, 0)),
-                (Port::EVENT, queue),
-                (Port::REPORT_IN, 0),
-                (Port::REPORT_OUT, 0),
-                (Port::ACCEPT, u32::MAX),
-                (Port::ACCEPT + 4, u32::MAX),
-                (Port::ALLOW, 0),
+                (PortBlock::FREE_TOKEN, tokens),
+                (PortBlock::TOKEN_SLOT, receive_slot(number, 0)),
+                (PortBlock::EVENT, queue),
+                (PortBlock::REPORT_IN, 0),
+                (PortBlock::REPORT_OUT, 0),
+                (PortBlock::ACCEPT, u32::MAX),
+                (PortBlock::ACCEPT + 4, u32::MAX),
+                (PortBlock::ALLOW, 0),
                 (GUARD_LOW, 0),
-                (Port::ALL_NOTICES, 0),
-                (Port::RECEIVE_KEY, page_key(process)),
-                (Port::RECEIVES, 1),
+                (PortBlock::ALL_NOTICES, 0),
+                (PortBlock::RECEIVE_KEY, page_key(process)),
+                (PortBlock::RECEIVES, 1),
             ],
         );
         if !N::ROLE.sends() {
-            self.link(RECEIVE_PORT, Port::RECEIVE_NEXT, port);
+            self.link(RECEIVE_PORT, PortBlock::RECEIVE_NEXT, port);
         }
     }
 
     /// Puts a port into the circle of open ones.
-    fn link(&mut self, circle: u32, next: u32, port: Port) {
+    fn link(&mut self, circle: u32, next: u32, port: PortBlock) {
         match self.nic.load(circle) {
             0 => {
                 self.nic.store(port.address() + next, port.address());
@@ -293,7 +293,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Takes a port out of the circle of open ones.
-    fn unlink_port(&mut self, circle: u32, next: u32, port: Port) {
+    fn unlink_port(&mut self, circle: u32, next: u32, port: PortBlock) {
         let after = self.nic.load(port.address() + next);
         let mut before = after;
         // The circle has at most as many links as there are ports.
@@ -311,12 +311,12 @@ impl<N: Nic> Gm<N> {
 
     /// SEND's half of closing a port. Returns whether it was open.
     fn close(&mut self, number: u32) -> bool {
-        let port = Port::at(control_block(number));
+        let port = PortBlock::at(control_block(number));
         if !port.is_open(self) {
             return false;
         }
         port.set_open(self, false);
-        self.unlink_port(OPEN_PORT, Port::NEXT, port);
+        self.unlink_port(OPEN_PORT, PortBlock::NEXT, port);
         let alarms = self.alarms() & !(1 << number);
         self.set_alarms(alarms);
         self.give_up_port(port);
@@ -325,11 +325,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV's half of closing a port.
-    fn close_receives(&mut self, port: Port) {
+    fn close_receives(&mut self, port: PortBlock) {
         let number = crate::state::port_number(port);
         port.set_receives(self, false);
         if !N::ROLE.sends() {
-            self.unlink_port(RECEIVE_PORT, Port::RECEIVE_NEXT, port);
+            self.unlink_port(RECEIVE_PORT, PortBlock::RECEIVE_NEXT, port);
         }
         let reports = self.reports() & !(1 << number);
         self.set_reports(reports);

@@ -11,14 +11,14 @@ use defs::record;
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
 use crate::state::{
-    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, List, Port, Token,
+    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, List, PortBlock, Token,
     connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
 
 /// The port whose token has this address.
-const fn port_of(token: Token) -> Port {
+const fn port_of(token: Token) -> PortBlock {
     port_block((token.address() - TOKENS) >> 12)
 }
 
@@ -42,7 +42,7 @@ record! {
 
 /// Destination of a packet of a message: port, receive token, and bytes of the message before the packet.
 struct Target {
-    port: Port,
+    port: PortBlock,
     token: Token,
     /// Bytes of the message before the packet.
     before: u32,
@@ -68,7 +68,7 @@ impl<N: Nic> Gm<N> {
 
     /// A message that lies before its event in the receive queue.
     #[inline(always)]
-    fn short_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
+    fn short_message(&mut self, packet: &Packet, port: PortBlock, size: u32) -> bool {
         let length = packet.payload_bytes();
         if length > capacity(size) {
             self.count(Counter::BadLength);
@@ -114,7 +114,7 @@ impl<N: Nic> Gm<N> {
 
     /// A message of one packet or more for a buffer.
     #[inline(never)]
-    fn long_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
+    fn long_message(&mut self, packet: &Packet, port: PortBlock, size: u32) -> bool {
         let length = packet.payload_bytes();
         if length == 0 || length > MTU {
             self.count(Counter::BadLength);
@@ -176,13 +176,13 @@ impl<N: Nic> Gm<N> {
 
     /// Takes the next receive token of a size for a packet's priority; 0 if there is none, which the sender is told.
     #[inline(always)]
-    fn next_token(&mut self, packet: &Packet, port: Port, size: u32) -> Token {
+    fn next_token(&mut self, packet: &Packet, port: PortBlock, size: u32) -> Token {
         if packet.connection.partial_address(self) != 0 {
             self.drop_partial(packet.connection);
         }
         // As `port.tokens(..)`, with the address before the index: each message takes this path, and its registers stay as they were.
         let list =
-            List::at(port.address() + Port::LISTS + (((packet.number & 1) << 5 | size) << 3));
+            List::at(port.address() + PortBlock::LISTS + (((packet.number & 1) << 5 | size) << 3));
         let mut token = Token::at(list.first(self));
         if token.is_none() {
             token = self.late_token(packet, port, size, list);
@@ -198,7 +198,7 @@ impl<N: Nic> Gm<N> {
     /// The list of a size is empty: tokens may wait in the queue.
     #[cold]
     #[inline(never)]
-    fn late_token(&mut self, packet: &Packet, port: Port, size: u32, list: List) -> Token {
+    fn late_token(&mut self, packet: &Packet, port: PortBlock, size: u32, list: List) -> Token {
         while list.first(self) == 0 && self.take_token(port) {}
         let token = Token::at(list.first(self));
         if token.is_none() {
@@ -214,7 +214,7 @@ impl<N: Nic> Gm<N> {
 
     /// The token of the message whose first packets have come, and their bytes; 0 if its port was closed meanwhile.
     #[inline(always)]
-    fn partial(&mut self, packet: &Packet, port: Port) -> (Token, u32) {
+    fn partial(&mut self, packet: &Packet, port: PortBlock) -> (Token, u32) {
         let token = packet.connection.partial(self);
         if token.is_none() || port_of(token) != port {
             self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
@@ -302,7 +302,7 @@ impl<N: Nic> Gm<N> {
 
     /// The slot of a port's receive queue that is written next.
     #[inline(always)]
-    pub(crate) fn event_slot(&mut self, port: Port) -> HostAddress {
+    pub(crate) fn event_slot(&mut self, port: PortBlock) -> HostAddress {
         let low = port.event(self);
         let high = port.queue_high(self);
         let base = port.queue_low(self);

@@ -10,7 +10,7 @@ use defs::gm::map::Counter;
 use crate::atomic::{AtomicOutcome, AtomicRequest};
 use crate::collective::{end_word, ended_operation, ended_status};
 use crate::nic::HostAddress;
-use crate::state::{DirectResult, Port};
+use crate::state::{DirectResult, PortBlock};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -58,7 +58,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The board's part of Peterson's algorithm: waits until the host does not use its words. `false`: it used them for too long.
-    fn enter_guard(&mut self, port: Port, interested: HostAddress) -> bool {
+    fn enter_guard(&mut self, port: PortBlock, interested: HostAddress) -> bool {
         self.nic.store(port.address() + GUARD_VALUES, 1);
         self.nic
             .start_write(interested, port.address() + GUARD_VALUES, 4, 0);
@@ -78,7 +78,7 @@ impl<N: Nic> Gm<N> {
     /// RECV: writes the result of an operation and its status where the process wants them. If that is not its memory any more, there is an
     /// event instead. `end`: an [`end_word`] with the operation's index.
     #[inline(never)]
-    pub(crate) fn write_direct(&mut self, port: Port, end: u32, value: u32) {
+    pub(crate) fn write_direct(&mut self, port: PortBlock, end: u32, value: u32) {
         if !port.receives(self) {
             return;
         }

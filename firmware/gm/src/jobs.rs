@@ -11,7 +11,7 @@ use crate::collective::Value;
 use crate::gossip::{Group, News};
 use crate::nic::Role;
 use crate::state::{
-    Connection, Port, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
+    Connection, PortBlock, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
 };
 use crate::{Gm, Nic};
 
@@ -174,7 +174,7 @@ impl<N: Nic> Gm<N> {
         if job == Job::Report as u32 {
             self.add_report(one, two);
         } else if job == Job::Notice as u32 {
-            self.add_notice(Port::at(one), first, two, three);
+            self.add_notice(PortBlock::at(one), first, two, three);
         } else if job == Job::FreeReply as u32 {
             self.add_free_reply(Record::at(one));
         } else if job == Job::CancelGet as u32 {
@@ -184,9 +184,9 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Command as u32 {
             self.receiver_command(one, two, three);
         } else if job == Job::Result as u32 {
-            self.add_result(Port::at(one), first, two, three);
+            self.add_result(PortBlock::at(one), first, two, three);
         } else if job == Job::Direct as u32 {
-            self.write_direct(Port::at(one), first, two);
+            self.write_direct(PortBlock::at(one), first, two);
         } else if job == Job::Staged as u32 {
             self.write_staged(Group::at(one), two, three);
         } else if job == Job::OwnAtomic as u32 {
@@ -271,7 +271,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a collective operation has ended.
     #[inline(always)]
-    pub(crate) fn hand_result(&mut self, port: Port, end: u32, value: Value) {
+    pub(crate) fn hand_result(&mut self, port: PortBlock, end: u32, value: Value) {
         if N::ROLE.receives() {
             self.add_result(port, end, value.high, value.low);
         } else {
@@ -280,7 +280,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the result of an atomic operation goes where its process wants it.
-    pub(crate) fn hand_direct(&mut self, port: Port, end: u32, value: u32) {
+    pub(crate) fn hand_direct(&mut self, port: PortBlock, end: u32, value: u32) {
         if N::ROLE.receives() {
             self.write_direct(port, end, value);
         } else {
@@ -364,7 +364,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A notice is to be reported.
-    pub(crate) fn notice(&mut self, port: Port, kind: u32, high: u32, low: u32) {
+    pub(crate) fn notice(&mut self, port: PortBlock, kind: u32, high: u32, low: u32) {
         if N::ROLE.receives() {
             self.add_notice(port, kind, high, low);
         } else {

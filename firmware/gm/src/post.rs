@@ -16,7 +16,7 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::slot::{SendSlot, slot_node, slot_subport, slot_type};
 use crate::state::{
-    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, Port,
+    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, PortBlock,
     Record, TOKEN_NUMBER, connection, connection_number, packets_between, port_number, ready_list,
 };
 use crate::{Gm, Nic};
@@ -29,7 +29,7 @@ const _: () = assert!(ACK_PACKETS < 15 && WINDOW < 0x4000 && RECORD_COUNT > 0);
 /// A send as its slot describes it.
 pub struct Post {
     /// The port's control block.
-    pub port: Port,
+    pub port: PortBlock,
     slot: SendSlot,
     /// The slot's last word.
     word: u32,
@@ -69,7 +69,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes a send slot.
     #[inline(always)]
-    fn take_send(&mut self, port: Port, slot: SendSlot, word: u32) {
+    fn take_send(&mut self, port: PortBlock, slot: SendSlot, word: u32) {
         // The next port comes first the next time.
         let next_port = port.next(self);
         self.set_open_port(next_port);
@@ -317,7 +317,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sets or cancels a port's alarm.
-    fn set_alarm(&mut self, port: Port, ticks: u32) {
+    fn set_alarm(&mut self, port: PortBlock, ticks: u32) {
         let bit = 1 << port_number(port);
         let alarms = self.alarms() & !bit;
         self.set_alarms(alarms);

@@ -19,7 +19,7 @@ use crate::collective::{K_COLLECTIVE, value_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    Connection, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, Port, Record,
+    Connection, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, PortBlock, Record,
     connection_number, port_block, target_subport,
 };
 use crate::timer::is_reached;
@@ -383,7 +383,7 @@ impl<N: Nic> Gm<N> {
 
     /// The block of the port that a packet is for, if it is open; else the packet is refused.
     #[inline(always)]
-    pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<Port> {
+    pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<PortBlock> {
         let subport = target_subport(packet.lengths);
         if subport >= 2 * defs::gm::port::PORT_COUNT || (subport ^ packet.number) & 1 != 0 {
             self.count(Counter::BadAddress);

@@ -1,6 +1,6 @@
 //! Events besides messages: reports and notices.
 //!
-//! A *report* tells a process that a send is complete: its number and status wait in a ring of the port ([`Port::RING`]) and go to host
+//! A *report* tells a process that a send is complete: its number and status wait in a ring of the port ([`PortBlock::RING`]) and go to host
 //! memory with others of the port in one event. A *notice* is any other event but a message: the port holds one of each type ([`NOTICES`]).
 //! Results of collective operations and atomic operations are notices too.
 //!
@@ -14,8 +14,8 @@ use defs::gm::port::PORT_COUNT;
 use crate::collective::{RESULT_NOTICES, block};
 use crate::nic::HostAddress;
 use crate::state::{
-    FREE, Port, REPORT_BYTES, REPORT_GROUP_BYTES, RING_MASK, SLEEPERS, TOKEN_NUMBER, WAKE_SIGNALS,
-    WRITING, port_block, port_number, sleeper, token_port,
+    FREE, PortBlock, REPORT_BYTES, REPORT_GROUP_BYTES, RING_MASK, SLEEPERS, TOKEN_NUMBER,
+    WAKE_SIGNALS, WRITING, port_block, port_number, sleeper, token_port,
 };
 use crate::{Gm, Nic};
 
@@ -46,7 +46,7 @@ impl<N: Nic> Gm<N> {
         let port = token_port(token);
         let at = port.report_in(self);
         self.nic.store(
-            port.address() + Port::RING + at,
+            port.address() + PortBlock::RING + at,
             (token & TOKEN_NUMBER) << 8 | status,
         );
         port.set_report_in(self, (at + 4) & RING_MASK);
@@ -55,7 +55,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port has something to write.
     #[inline(always)]
-    pub(crate) fn mark_reports(&mut self, port: Port) {
+    pub(crate) fn mark_reports(&mut self, port: PortBlock) {
         let reports = self.reports() | 1 << port_number(port);
         self.set_reports(reports);
     }
@@ -63,7 +63,7 @@ impl<N: Nic> Gm<N> {
     /// A process has used a token or memory that it does not have: it gets a notice, with an address.
     #[cold]
     #[inline(never)]
-    pub(crate) fn violation(&mut self, port: Port, kind: u32, high: u32, low: u32) {
+    pub(crate) fn violation(&mut self, port: PortBlock, kind: u32, high: u32, low: u32) {
         self.count(Counter::Violations);
         self.notice(port, kind, high, low);
     }
@@ -71,7 +71,7 @@ impl<N: Nic> Gm<N> {
     /// RECV: a notice is to be written. It takes the place of one of the same type that waits.
     #[cold]
     #[inline(never)]
-    pub(crate) fn add_notice(&mut self, port: Port, kind: u32, high: u32, low: u32) {
+    pub(crate) fn add_notice(&mut self, port: PortBlock, kind: u32, high: u32, low: u32) {
         if !port.receives(self) {
             return;
         }
@@ -172,22 +172,22 @@ impl<N: Nic> Gm<N> {
     /// Writes the reports of a port so that they end with the word `last`, whose last byte is the event's type: the first report is in
     /// that word, the others lie two in a word before it. Returns where they begin; behind `last` if there are none.
     #[inline(always)]
-    fn fill_report(&mut self, port: Port, last: u32) -> u32 {
+    fn fill_report(&mut self, port: PortBlock, last: u32) -> u32 {
         let end = port.report_in(self);
         let mut out = port.report_out(self);
         if out == end {
             return last + 4;
         }
-        let first = self.nic.load(port.address() + Port::RING + out);
+        let first = self.nic.load(port.address() + PortBlock::RING + out);
         out = (out + 4) & RING_MASK;
         let mut at = last;
         let mut count = 1;
         while out != end && count < REPORT_PAIRS {
-            let mut word = self.nic.load(port.address() + Port::RING + out);
+            let mut word = self.nic.load(port.address() + PortBlock::RING + out);
             out = (out + 4) & RING_MASK;
             count += 1;
             if out != end {
-                word |= self.nic.load(port.address() + Port::RING + out) << 16;
+                word |= self.nic.load(port.address() + PortBlock::RING + out) << 16;
                 out = (out + 4) & RING_MASK;
                 count += 1;
             }
@@ -203,7 +203,7 @@ impl<N: Nic> Gm<N> {
     /// Writes a notice of a port so that it ends with the word `last`; returns where it begins.
     #[cold]
     #[inline(never)]
-    fn fill_notice(&mut self, port: Port, last: u32, notices: u32) -> u32 {
+    fn fill_notice(&mut self, port: PortBlock, last: u32, notices: u32) -> u32 {
         if notices >> RESULT_NOTICES != 0 {
             return self.fill_result(port, last, notices);
         }
@@ -231,7 +231,7 @@ impl<N: Nic> Gm<N> {
 
     /// Writes the result of a collective or atomic operation so that it ends with the word `last`; returns where it begins.
     #[inline(never)]
-    fn fill_result(&mut self, port: Port, last: u32, notices: u32) -> u32 {
+    fn fill_result(&mut self, port: PortBlock, last: u32, notices: u32) -> u32 {
         let results = notices >> RESULT_NOTICES;
         let operation = if results & 0xFF != 0 {
             lowest(results & 0xFF)

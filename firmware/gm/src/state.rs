@@ -153,7 +153,7 @@ words! {
     /// First free record of a send.
     free_records, set_free_records: Record = STATE + 44;
     /// The open port whose sends are looked at first; 0 if none is open.
-    open_port, set_open_port, OPEN_PORT: Port = STATE + 48;
+    open_port, set_open_port, OPEN_PORT: PortBlock = STATE + 48;
     /// Ticks since the start.
     now, set_now: u32 = STATE + 52;
     /// Whether the timer runs.
@@ -181,7 +181,7 @@ words! {
     /// RECV: the event buffer that is used next.
     next_event_buffer, set_next_event_buffer: u32 = STATE + 112;
     /// RECV: the open port whose receive tokens are looked at first, on a CPU of its own.
-    receive_port, set_receive_port, RECEIVE_PORT: Port = STATE + 116;
+    receive_port, set_receive_port, RECEIVE_PORT: PortBlock = STATE + 116;
     /// RECV: number of connections whose acks are delayed.
     delayed_count, set_delayed_count: u32 = STATE + 128;
     /// Number of nodes.
@@ -414,7 +414,7 @@ record! {
 
 record! {
     /// Control block of a port.
-    pub struct Port {
+    pub struct PortBlock {
         /// Host address of the receive queue, upper half; written by the host.
         queue_high: u32 = PORT_QUEUE_HIGH;
         /// Host address of the receive queue, lower half; written by the host.
@@ -426,7 +426,7 @@ record! {
         /// Whether the port is open, for SEND.
         is_open, set_open, OPEN: bool = 0x10;
         /// Next open port, in a circle.
-        next, set_next, NEXT: Port = 0x14;
+        next, set_next, NEXT: PortBlock = 0x14;
         /// Next send slot.
         send_slot, set_send_slot, SEND_SLOT: SendSlot = 0x18;
         /// Sends under way, and [`P_STOPPED`].
@@ -434,7 +434,7 @@ record! {
         /// Number of stopped streams.
         stream_count, set_stream_count, STREAM_COUNT: u32 = 0x20;
         /// Sends that wait in stopped streams.
-        waiting => List = Port::WAITING;
+        waiting => List = PortBlock::WAITING;
         /// Tick of the alarm.
         alarm, set_alarm_tick: u32 = 0x2C;
         /// Key of the process, for SEND.
@@ -446,7 +446,7 @@ record! {
         /// RECV: whether the port is open.
         receives, set_receives, RECEIVES: bool = 0x100;
         /// RECV: next open port, in a circle, on a CPU of its own.
-        receive_next, set_receive_next, RECEIVE_NEXT: Port = 0x104;
+        receive_next, set_receive_next, RECEIVE_NEXT: PortBlock = 0x104;
         /// RECV: next entry of the queue of receive tokens.
         token_slot, set_token_slot, TOKEN_SLOT: ReceiveSlot = 0x108;
         /// RECV: first free record of a receive token.
@@ -458,7 +458,7 @@ record! {
         /// RECV: place in the ring of reports that is sent next, in bytes.
         report_out, set_report_out, REPORT_OUT: u32 = 0x118;
         /// RECV: sizes that the port accepts, of low and of high priority.
-        [accept, set_accept]: u32 = Port::ACCEPT;
+        [accept, set_accept]: u32 = PortBlock::ACCEPT;
         /// RECV: whether other nodes may use the process's memory.
         allow, set_allow, ALLOW: u32 = 0x124;
         /// RECV: notices to write, a bit for each of `NOTICES`.
@@ -476,13 +476,13 @@ record! {
         /// RECV: address of that word, lower half; written by the host.
         guard_low: u32 = GUARD_LOW;
         /// RECV: lists of receive tokens, for each priority and size.
-        tokens[3] => List = Port::LISTS;
+        tokens[3] => List = PortBlock::LISTS;
         /// RECV: results of atomic operations that are written directly.
         direct[4] => DirectResult = DIRECTS;
     }
 }
 
-impl Port {
+impl PortBlock {
     /// Offset of the list of sends that wait.
     pub const WAITING: u32 = 0x24;
     /// Offset of the sizes that are accepted.
@@ -523,7 +523,7 @@ pub const fn target_subport(lengths: u32) -> u32 {
     lengths >> 8 & 0xFF
 }
 
-/// Bit of [`Port::sends`]: streams of the port are stopped.
+/// Bit of [`PortBlock::sends`]: streams of the port are stopped.
 pub const P_STOPPED: u32 = 0x100;
 /// Mask of places in the ring of reports.
 pub const RING_MASK: u32 = 0x1FF;
@@ -551,8 +551,8 @@ pub const EVER_SENT_ONE: u32 = 1 << 16;
 
 /// The control block of the port with a number.
 #[inline(always)]
-pub const fn port_block(number: u32) -> Port {
-    Port::at(PORTS + (number << 11))
+pub const fn port_block(number: u32) -> PortBlock {
+    PortBlock::at(PORTS + (number << 11))
 }
 
 /// Bits of a send token's word that are the number of the token. The port's control block is above them.
@@ -560,8 +560,8 @@ pub const TOKEN_NUMBER: u32 = SEND_SLOTS - 1;
 
 /// The port of a send token's word.
 #[inline(always)]
-pub const fn token_port(token: u32) -> Port {
-    Port::at(token & !(PORT_BYTES - 1))
+pub const fn token_port(token: u32) -> PortBlock {
+    PortBlock::at(token & !(PORT_BYTES - 1))
 }
 
 /// The bit among [`SLEEPERS`] of the port with a number.
@@ -572,7 +572,7 @@ pub const fn sleeper(port: u32) -> u32 {
 
 /// The number of the port with a control block.
 #[inline(always)]
-pub const fn port_number(port: Port) -> u32 {
+pub const fn port_number(port: PortBlock) -> u32 {
     (port.address() - PORTS) >> 11
 }
 

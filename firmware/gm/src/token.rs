@@ -8,7 +8,7 @@ use defs::gm::packet::SIZES;
 use defs::gm::port::{RECEIVE_SLOT_BYTES, RECEIVE_SLOTS};
 
 use crate::slot::ReceiveSlot;
-use crate::state::{Port, Token};
+use crate::state::{PortBlock, Token};
 use crate::{Gm, Nic};
 
 /// Offset of the end of a port's receive tokens in its queue. Queues lie at multiples of [`RECEIVE_QUEUE_BYTES`].
@@ -41,14 +41,14 @@ impl<N: Nic> Gm<N> {
 
     /// Whether a receive token of a port waits in its queue.
     #[inline(always)]
-    pub(crate) fn has_token(&mut self, port: Port) -> bool {
+    pub(crate) fn has_token(&mut self, port: PortBlock) -> bool {
         let slot = port.token_slot(self);
         slot.word(self) != 0
     }
 
     /// Takes one receive token of a port before it is needed, and looks its page up while there is time.
     #[inline(never)]
-    pub(crate) fn take_token_early(&mut self, port: Port) -> bool {
+    pub(crate) fn take_token_early(&mut self, port: PortBlock) -> bool {
         let slot = port.token_slot(self);
         let size = slot.word(self) & (SIZES - 1);
         if size > FAST_SIZE {
@@ -62,7 +62,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes one receive token of a port, if there is one: it goes into the list of its priority and size.
     #[inline(always)]
-    pub(crate) fn take_token(&mut self, port: Port) -> bool {
+    pub(crate) fn take_token(&mut self, port: PortBlock) -> bool {
         let slot = port.token_slot(self);
         let word = slot.word(self);
         if word == 0 {
@@ -98,7 +98,7 @@ impl<N: Nic> Gm<N> {
 
     /// The record of a token that was used is free again.
     #[inline(always)]
-    pub(crate) fn release_token(&mut self, port: Port, token: Token) {
+    pub(crate) fn release_token(&mut self, port: PortBlock, token: Token) {
         let free = port.free_token(self);
         token.set_next(self, free);
         port.set_free_token(self, token);

@@ -12,7 +12,7 @@ pub(crate) use receive::{Active, Arriving, Posted, Posting, Sink};
 pub(crate) use send::{Closing, Cursor, Queueing, Source, Transmit};
 
 use crate::ack::{Ack, QUEUE_ENTRIES};
-use crate::roles::{A, Base, On, Records, Roles, Seat};
+use crate::roles::{A, Base, Records, Roles, RolesOn, Seat};
 use defs::emp::descriptor::{MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS};
 pub use defs::emp::frame::FRAME_LIMIT;
 
@@ -59,7 +59,7 @@ pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + 32)
     + HEARD_ENTRIES * 4;
 
 const _: () = assert!(TABLE_BYTES == 90_368, "docs/emp.md states it");
-const _: () = assert!(size_of::<Tables<On<A, Base>>>() == TABLE_BYTES);
+const _: () = assert!(size_of::<Tables<RolesOn<A, Base>>>() == TABLE_BYTES);
 
 const _: () = assert!(size_of::<Transmit>() == 64, "an index is one shift");
 const _: () = assert!(size_of::<Source>() == 32, "an index is one shift");
@@ -261,13 +261,13 @@ mod tests {
 
     #[test]
     fn posted_receives_match_in_posting_order() {
-        let mut tables = Box::new(Tables::<On<A, Base>>::new());
+        let mut tables = Box::new(Tables::<RolesOn<A, Base>>::new());
         tables.reset();
         let exact = 0xFFFF_FFFF;
         tables.append_posted(300, 0x0001_0005, exact);
         tables.append_posted(200, 0x0001_0007, 0xFFFF_0000);
         tables.append_posted(439, 0x0001_0005, exact);
-        let check = |tables: &Tables<On<A, Base>>, key, expected| {
+        let check = |tables: &Tables<RolesOn<A, Base>>, key, expected| {
             assert_eq!(tables.find_posted(key), expected, "{key:#x}");
         };
         check(&tables, 0x0001_0005, Some(300));

@@ -14,7 +14,7 @@ use super::state::{
 };
 use crate::nic::Event;
 use crate::receive::Packet;
-use crate::state::{Connection, F_DELAYED, F_SLOW, Port, port_block};
+use crate::state::{Connection, F_DELAYED, F_SLOW, PortBlock, port_block};
 use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};
 
@@ -262,7 +262,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether what comes back was sent since the port was opened.
-    fn is_own_opening(&mut self, port: Port, from: u32) -> bool {
+    fn is_own_opening(&mut self, port: PortBlock, from: u32) -> bool {
         let open = port.is_open(self);
         open && block(port).opening(self) == origin::opening(from)
     }
@@ -302,7 +302,7 @@ impl<N: Nic> Gm<N> {
     /// A packet of the barrier under way came to a port that was closed: it is sent again, if it has been sent to this endpoint.
     #[cold]
     #[inline(never)]
-    fn barrier_again(&mut self, port: Port, from: u32) {
+    fn barrier_again(&mut self, port: PortBlock, from: u32) {
         let block = block(port);
         let to = origin::endpoint(from);
         let state = block.barrier(self);

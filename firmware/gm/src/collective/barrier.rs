@@ -23,13 +23,13 @@ use super::state::{
     awaits, block, entry_endpoint, list, note,
 };
 use crate::slot::{slot_node, slot_subport};
-use crate::state::{Port, port_number};
+use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
     /// A process has posted a barrier: the slot's last word.
     #[inline(never)]
-    pub(crate) fn post_barrier(&mut self, port: Port, word: u32) {
+    pub(crate) fn post_barrier(&mut self, port: PortBlock, word: u32) {
         if !self.has_operations() {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
@@ -46,7 +46,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Begins the barrier that was posted before the last one was over.
-    pub(super) fn begin_next(&mut self, port: Port) {
+    pub(super) fn begin_next(&mut self, port: PortBlock) {
         let block = block(port);
         let posted = block.posted(self);
         if posted != 0 && block.barrier(self) == NONE {
@@ -56,7 +56,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Begins a barrier of a port. `word`: the last word of its send slot.
-    fn begin_barrier(&mut self, port: Port, word: u32) {
+    fn begin_barrier(&mut self, port: PortBlock, word: u32) {
         let block = block(port);
         let broken = block.broken(self);
         let count = slot_node(word);
@@ -93,7 +93,7 @@ impl<N: Nic> Gm<N> {
     /// packets, so it is apart and inlined: it has no loop, does not look at what is sent already, and keeps `sent` and `awaited` up to date
     /// only where `exchange` takes over.
     #[inline(always)]
-    pub(super) fn next_exchange(&mut self, port: Port) {
+    pub(super) fn next_exchange(&mut self, port: PortBlock) {
         let block = block(port);
         let index = block.index(self) + 1;
         let list = block.list(self);
@@ -115,7 +115,7 @@ impl<N: Nic> Gm<N> {
     /// A usual step was not sent, or its packet has come early: [`exchange`](Self::exchange) takes over.
     #[cold]
     #[inline(never)]
-    fn exchange_after(&mut self, port: Port) {
+    fn exchange_after(&mut self, port: PortBlock) {
         let block = block(port);
         let waits = self.waiting_ports() >> port_number(port) & 1 != 0;
         block.set_awaited(self, 0);
@@ -130,7 +130,7 @@ impl<N: Nic> Gm<N> {
 
     /// Steps of an exchange, as far as they can be made.
     #[inline(never)]
-    pub(super) fn exchange(&mut self, port: Port) {
+    pub(super) fn exchange(&mut self, port: PortBlock) {
         let block = block(port);
         let count = block.count(self);
         let mut index = block.index(self);
@@ -164,7 +164,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes the note of a packet that has come from an endpoint. Returns whether there was one.
     #[inline(always)]
-    fn take_note(&mut self, port: Port, entry: u32) -> bool {
+    fn take_note(&mut self, port: PortBlock, entry: u32) -> bool {
         let (node, remote) = entry_parts(entry);
         if node >= self.nodes() {
             return false;
@@ -180,7 +180,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the packet of an endpoint, unless it has come. Returns whether it has.
-    fn take_or_await(&mut self, port: Port, entry: u32) -> bool {
+    fn take_or_await(&mut self, port: PortBlock, entry: u32) -> bool {
         if self.take_note(port, entry) {
             return true;
         }
@@ -194,7 +194,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the children that have not come.
-    fn gather(&mut self, port: Port, list: PeerList, parent: u32, count: u32) {
+    fn gather(&mut self, port: PortBlock, list: PeerList, parent: u32, count: u32) {
         let mut left = 0;
         let mut at = list.address() + (parent << 2);
         let end = list.address() + (count << 2);
@@ -212,7 +212,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// All children have come.
-    pub(super) fn gathered(&mut self, port: Port) {
+    pub(super) fn gathered(&mut self, port: PortBlock) {
         let block = block(port);
         if block.parent(self) == 0 {
             self.tell_barrier(port);
@@ -230,7 +230,7 @@ impl<N: Nic> Gm<N> {
 
     /// A packet of an endpoint that a barrier awaits has come.
     #[inline(always)]
-    pub(super) fn barrier_came(&mut self, port: Port, subtype: u32) {
+    pub(super) fn barrier_came(&mut self, port: PortBlock, subtype: u32) {
         let block = block(port);
         let state = block.barrier(self);
         if state == GATHERING {
@@ -247,7 +247,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sends the packets to the children that are left.
-    pub(super) fn release_children(&mut self, port: Port) {
+    pub(super) fn release_children(&mut self, port: PortBlock) {
         let block = block(port);
         let count = block.count(self);
         let mut index = block.index(self);
@@ -265,7 +265,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Tells the host that the barrier is complete, once.
-    fn tell_barrier(&mut self, port: Port) {
+    fn tell_barrier(&mut self, port: PortBlock) {
         let block = block(port);
         if !block.is_told(self) {
             block.set_told(self, true);

@@ -12,7 +12,7 @@ use defs::record::Memory;
 use super::origin;
 use super::state::{LocalPacket, Payload, RECORD_FREED, block};
 use crate::remote::Plan;
-use crate::state::{FREE, Peer, Port, READY, Record, connection, port_number};
+use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_number};
 use crate::{Gm, Nic};
 
 /// Kind of a record: a packet of an operation.
@@ -65,20 +65,20 @@ impl<N: Nic> Gm<N> {
     /// Sends a packet of an operation from a port to an endpoint. Returns false if it cannot leave now: then the port goes on when
     /// it can, or its operations have failed.
     #[inline(always)]
-    pub(super) fn depart(&mut self, port: Port, to: u32, subtype: u32, value: Value) -> bool {
+    pub(super) fn depart(&mut self, port: PortBlock, to: u32, subtype: u32, value: Value) -> bool {
         let opening = block(port).opening(self);
         self.depart_of(port, to, opening << 16 | subtype, value)
     }
 
     /// Sends a packet back to its sender, with the sender's opening. Returns false if it cannot leave now.
     #[inline(always)]
-    pub(super) fn send_back(&mut self, port: Port, to: u32, what: u32, value: Value) -> bool {
+    pub(super) fn send_back(&mut self, port: PortBlock, to: u32, what: u32, value: Value) -> bool {
         self.depart_of(port, to, what, value)
     }
 
     /// `what`: subtype, and an opening in the upper half.
     #[inline(never)]
-    fn depart_of(&mut self, port: Port, to: u32, what: u32, value: Value) -> bool {
+    fn depart_of(&mut self, port: PortBlock, to: u32, what: u32, value: Value) -> bool {
         let node = to >> 16;
         let remote = to >> 8 & 0xFF;
         if remote >= PORT_COUNT || node >= self.nodes() {
@@ -149,7 +149,7 @@ impl<N: Nic> Gm<N> {
     /// There is no way to the endpoint: the operations fail; what only goes back is dropped.
     #[cold]
     #[inline(never)]
-    fn cannot_depart(&mut self, port: Port, what: u32, status: Status) -> bool {
+    fn cannot_depart(&mut self, port: PortBlock, what: u32, status: Status) -> bool {
         let subtype = what & 0xFFFF;
         if subtype == AGAIN || subtype == PARTIAL_AGAIN {
             return true;
@@ -161,7 +161,7 @@ impl<N: Nic> Gm<N> {
     /// The packet is for a port of this board: it is looked at later in the same step.
     #[cold]
     #[inline(never)]
-    fn depart_here(&mut self, port: Port, remote: u32, what: u32, value: Value) -> bool {
+    fn depart_here(&mut self, port: PortBlock, remote: u32, what: u32, value: Value) -> bool {
         let subtype = what & 0xFFFF;
         let at = self.local_in();
         let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
@@ -187,7 +187,7 @@ impl<N: Nic> Gm<N> {
     /// No record is free: the port goes on when one is. Returns `false`: the packet has not left.
     #[cold]
     #[inline(never)]
-    fn wait_for_record(&mut self, port: Port) -> bool {
+    fn wait_for_record(&mut self, port: PortBlock) -> bool {
         let waiting = self.waiting_ports() | 1 << port_number(port);
         self.set_waiting_ports(waiting);
         false

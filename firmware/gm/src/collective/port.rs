@@ -13,7 +13,7 @@ use super::state::{
     AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, GATHERED, NONE, RELEASING, TAKEN,
     ValueBuffer, block, end_word, ended_operation, ended_status,
 };
-use crate::state::{Port, Record, port_block, port_number};
+use crate::state::{PortBlock, Record, port_block, port_number};
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
@@ -55,7 +55,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A port was opened: what came before is sent back.
-    pub(crate) fn open_collectives(&mut self, port: Port) {
+    pub(crate) fn open_collectives(&mut self, port: PortBlock) {
         if !self.has_operations() {
             return;
         }
@@ -108,7 +108,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sends what came before the port's opening back, as far as it can leave.
-    fn send_earlier(&mut self, port: Port) {
+    fn send_earlier(&mut self, port: PortBlock) {
         let block = block(port);
         let nodes = self.nodes();
         let mut node = block.scan(self);
@@ -132,7 +132,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sends back the values that came while the port was closed; keeps the others, and those that cannot leave yet.
-    fn send_values_back(&mut self, port: Port) {
+    fn send_values_back(&mut self, port: PortBlock) {
         let block = block(port);
         let mut value = block.first_value(self);
         block.set_first_value(self, ValueBuffer::NONE);
@@ -160,7 +160,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A port is closed: its operations end without events. Values that it has not used are dropped.
-    pub(crate) fn close_collectives(&mut self, port: Port) {
+    pub(crate) fn close_collectives(&mut self, port: PortBlock) {
         if !self.has_operations() {
             return;
         }
@@ -190,7 +190,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port has an operation under way: its time is watched.
     #[inline(always)]
-    pub(crate) fn watch(&mut self, port: Port) {
+    pub(crate) fn watch(&mut self, port: PortBlock) {
         let active = self.active_ports() | 1 << port_number(port);
         self.set_active_ports(active);
         self.start_timer();
@@ -198,7 +198,7 @@ impl<N: Nic> Gm<N> {
 
     /// Packets of a port can leave again.
     #[inline(never)]
-    pub(super) fn go_on(&mut self, port: Port) {
+    pub(super) fn go_on(&mut self, port: PortBlock) {
         if !port.is_open(self) {
             return;
         }
@@ -230,7 +230,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A tick: breaks a port whose operations take too long; a port without operations is not looked at any more.
-    fn look_at_operations(&mut self, port: Port, now: u32) {
+    fn look_at_operations(&mut self, port: PortBlock, now: u32) {
         let block = block(port);
         let barrier = block.barrier(self);
         let gossip = self.has_gossip(port);
@@ -250,7 +250,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn packet_lost(&mut self, record: Record, status: u32) {
-        let port = Port::at(record.key(self));
+        let port = PortBlock::at(record.key(self));
         if port.is_open(self) {
             self.break_port(port, status);
         }
@@ -259,7 +259,7 @@ impl<N: Nic> Gm<N> {
     /// All operations of a port fail, and further ones until it is opened again: its groups are not in step any more.
     #[cold]
     #[inline(never)]
-    pub(crate) fn break_port(&mut self, port: Port, status: u32) {
+    pub(crate) fn break_port(&mut self, port: PortBlock, status: u32) {
         let block = block(port);
         let barrier = block.barrier(self);
         let told = block.is_told(self);
@@ -288,7 +288,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the host is told of the end of an operation.
     #[inline(never)]
-    pub(crate) fn finish(&mut self, port: Port, operation: u32, status: u32, value: Value) {
+    pub(crate) fn finish(&mut self, port: PortBlock, operation: u32, status: u32, value: Value) {
         self.count(Counter::Collectives);
         self.hand_result(port, end_word(operation, status), value);
         if N::ROLE.receives() {
@@ -297,7 +297,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: notes the result of an operation for its event. `end`: an [`end_word`].
-    pub(crate) fn add_result(&mut self, port: Port, end: u32, high: u32, low: u32) {
+    pub(crate) fn add_result(&mut self, port: PortBlock, end: u32, high: u32, low: u32) {
         if !port.receives(self) {
             return;
         }

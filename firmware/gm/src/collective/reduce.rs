@@ -20,14 +20,14 @@ use super::origin;
 use super::state::{
     AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, Reduction, SPREADING, ValueBuffer, block,
 };
-use crate::state::Port;
+use crate::state::PortBlock;
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
 /// A reduction of a port.
 #[derive(Clone, Copy)]
 pub(super) struct Instance {
-    port: Port,
+    port: PortBlock,
     number: u32,
 }
 
@@ -51,7 +51,7 @@ const fn flags(kind: u32) -> u32 {
 impl<N: Nic> Gm<N> {
     /// A process has posted a reduction: the number of its descriptor.
     #[inline(never)]
-    pub(crate) fn post_reduction(&mut self, port: Port, number: u32) {
+    pub(crate) fn post_reduction(&mut self, port: PortBlock, number: u32) {
         let block = block(port);
         if number >= DESCRIPTOR_COUNT
             || block.reductions(self) >> number & 1 != 0
@@ -135,7 +135,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(super) fn combine_partial(
         &mut self,
-        port: Port,
+        port: PortBlock,
         sender: u32,
         value: Value,
     ) -> Option<Instance> {
@@ -157,7 +157,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a reduction waits for the value of a sender.
-    pub(super) fn awaiting(&self, port: Port, sender: u32, tag: u32) -> bool {
+    pub(super) fn awaiting(&self, port: PortBlock, sender: u32, tag: u32) -> bool {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         let mut found = false;
@@ -192,7 +192,7 @@ impl<N: Nic> Gm<N> {
 
     /// A value of another process: it is combined, or kept.
     #[inline(never)]
-    pub(super) fn partial_came(&mut self, port: Port, from: u32, value: Value) {
+    pub(super) fn partial_came(&mut self, port: PortBlock, from: u32, value: Value) {
         if let Some(instance) = self.combine_partial(port, origin::endpoint(from), value) {
             self.used_value(from);
             return self.collect(instance);
@@ -333,7 +333,7 @@ impl<N: Nic> Gm<N> {
 
     /// The result has come from the parent.
     #[inline(never)]
-    pub(super) fn result_came(&mut self, port: Port, from: u32, value: Value) {
+    pub(super) fn result_came(&mut self, port: PortBlock, from: u32, value: Value) {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         while left != 0 {
@@ -355,7 +355,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Reductions whose packets could not leave go on.
-    pub(super) fn reductions_go_on(&mut self, port: Port) {
+    pub(super) fn reductions_go_on(&mut self, port: PortBlock) {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         while left != 0 {
@@ -372,7 +372,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a reduction of a port has been under way for too long.
-    pub(super) fn is_reduction_late(&self, port: Port, now: u32) -> bool {
+    pub(super) fn is_reduction_late(&self, port: PortBlock, now: u32) -> bool {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         let mut late = false;

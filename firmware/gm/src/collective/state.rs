@@ -9,7 +9,7 @@ use defs::gm::collective::{
 };
 use defs::{record, words};
 
-use crate::state::{Connection, List, Port, Record, STATE_END, port_number};
+use crate::state::{Connection, List, PortBlock, Record, STATE_END, port_number};
 use crate::{Gm, Nic};
 
 words! {
@@ -285,7 +285,7 @@ pub const EARLIER: u32 = 0x40;
 
 /// The control block of a port's operations, from its port's.
 #[inline(always)]
-pub const fn block(port: Port) -> Block {
+pub const fn block(port: PortBlock) -> Block {
     Block::at(BLOCKS + (port_number(port) << 11))
 }
 
@@ -303,7 +303,7 @@ pub const fn awaits(endpoint: u32) -> u32 {
 
 /// The first or second list of endpoints of a port.
 #[inline(always)]
-pub const fn list(port: Port, second: u32) -> PeerList {
+pub const fn list(port: PortBlock, second: u32) -> PeerList {
     PeerList::at(LISTS + (port_number(port) << 13) + (second << 12))
 }
 

@@ -11,7 +11,7 @@ use super::state::{Group, OPEN, group, hop};
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
 use crate::slot::slot_subport;
-use crate::state::{Port, port_number};
+use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
 
 /// Number of a port's first group among its operations.
@@ -19,7 +19,7 @@ pub const GROUP_OPERATIONS: u32 = 1 + DESCRIPTOR_COUNT;
 
 /// Staging memory of a channel, where a packet's header begins to have room; 0 if the group has none.
 #[inline(always)]
-pub const fn staging(port: Port, number: u32, operation: u32) -> u32 {
+pub const fn staging(port: PortBlock, number: u32, operation: u32) -> u32 {
     const { assert!(STAGING_ROOM == (1 << 12) + (1 << 6) && STAGING_HEADER == 1 << 6) }
     if number != 0 {
         return 0;
@@ -31,7 +31,7 @@ pub const fn staging(port: Port, number: u32, operation: u32) -> u32 {
 impl<N: Nic> Gm<N> {
     /// A process has posted a group.
     #[inline(never)]
-    pub(crate) fn post_group(&mut self, port: Port, number: u32) {
+    pub(crate) fn post_group(&mut self, port: PortBlock, number: u32) {
         if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
@@ -78,7 +78,7 @@ impl<N: Nic> Gm<N> {
 
     /// A process has posted an all-to-all broadcast.
     #[inline(never)]
-    pub(crate) fn post_gossip(&mut self, port: Port, word: u32, length: u32) {
+    pub(crate) fn post_gossip(&mut self, port: PortBlock, word: u32, length: u32) {
         let number = slot_subport(word);
         if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
@@ -240,7 +240,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The groups of a port are closed.
-    pub(crate) fn close_groups(&mut self, port: Port) {
+    pub(crate) fn close_groups(&mut self, port: PortBlock) {
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
             group.set_number(self, 0);
@@ -249,12 +249,12 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a group of a port has an operation under way.
-    pub(crate) fn has_gossip(&self, port: Port) -> bool {
+    pub(crate) fn has_gossip(&self, port: PortBlock) -> bool {
         group(port, 0).active(self) | group(port, 1).active(self) != 0
     }
 
     /// The operations of a port's groups fail.
-    pub(crate) fn break_groups(&mut self, port: Port, status: u32) {
+    pub(crate) fn break_groups(&mut self, port: PortBlock, status: u32) {
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
             if group.active(self) != 0 {

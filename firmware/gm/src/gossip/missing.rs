@@ -7,7 +7,7 @@ use super::pass::{ASK, ONE_HOP, STAGE, STEP};
 use super::state::{
     Group, behind, group, hop, length_of, operation_of, origin_of, step_of, step_part,
 };
-use crate::state::Port;
+use crate::state::PortBlock;
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
@@ -86,7 +86,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A tick: the groups of a port ask for what is missing. Returns whether an operation has taken too long.
-    pub(crate) fn look_at_groups(&mut self, port: Port, now: u32) -> bool {
+    pub(crate) fn look_at_groups(&mut self, port: PortBlock, now: u32) -> bool {
         let mut late = false;
         for number in 0..GROUP_COUNT {
             let group = group(port, number);

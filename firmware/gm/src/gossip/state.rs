@@ -6,7 +6,7 @@ use defs::gm::mapping::MAPPING;
 use defs::{record, words};
 
 use crate::collective::COLLECTIVE_STATE_END;
-use crate::state::{Port, port_number};
+use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
 
 words! {
@@ -70,7 +70,7 @@ record! {
         /// Number, and [`OPEN`]; 0 if the group is not open.
         number, set_number: u32 = 0;
         /// Addresses of the channels in the process's memory.
-        channel[3] => Channel = 4;
+        channel[3] => ChannelAddress = 4;
         /// Number of members.
         size, set_size, SIZE: u32 = OWN;
         /// Own rank.
@@ -86,7 +86,7 @@ record! {
         /// Tick at which the operation fails.
         fails_at, set_fails_at, FAILS_AT: u32 = OWN + 24;
         /// Port of the group.
-        port, set_port, PORT: Port = OWN + 28;
+        port, set_port, PORT: PortBlock = OWN + 28;
         /// Recursive doubling: the step whose bytes are sent next, and `OWN_STAGING`.
         step, set_step, STEP: u32 = OWN + 32;
         /// Key of the process.
@@ -131,7 +131,7 @@ record! {
 
 record! {
     /// Address of a channel.
-    pub struct Channel {
+    pub struct ChannelAddress {
         /// Upper half.
         high: u32 = 0;
         /// Lower half.
@@ -245,7 +245,7 @@ const _: () = assert!(LAST + 12 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]
-pub const fn group(port: Port, number: u32) -> Group {
+pub const fn group(port: PortBlock, number: u32) -> Group {
     const { assert!(GROUP_COUNT == 2 && GROUP_BYTES == 1 << 9) }
     Group::at(GROUPS + (port_number(port) << 10) + (number << 9))
 }

@@ -17,7 +17,7 @@ use tigon2_hal::{
     wait_enter, wait_exit,
 };
 
-use crate::{Side, queues};
+use crate::{SchemeCpu, queues};
 
 const TX: Region = Layout::DEFAULT.tx_region();
 const RX: Region = Layout::DEFAULT.rx_region();
@@ -72,7 +72,7 @@ impl<Me, S> Chip<Me, S> {
     }
 }
 
-impl<Me: Side, S: Scheme> Chip<Me, S> {
+impl<Me: SchemeCpu, S: Scheme> Chip<Me, S> {
     /// Raises or clears the send event; under the semaphore if the other CPU writes the register too.
     #[inline(always)]
     fn change_own_event(&self, change: fn(u32)) {
@@ -126,7 +126,7 @@ fn retire<D: dma::Direction>(
     owed
 }
 
-impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
+impl<Me: SchemeCpu, S: Scheme> Nic for Chip<Me, S> {
     type Roles = Me::Roles<S>;
 
     #[inline(always)]

@@ -11,22 +11,22 @@ pub use defs;
 pub use emp;
 pub use tigon2_hal;
 
-use emp::roles::{self, On, Roles, Scheme};
+use emp::roles::{self, Roles, RolesOn, Scheme};
 use tigon2_hal::cpu::{A, B, Cpu};
 use tigon2_hal::event;
 
 /// Maps a CPU of the chip to its roles in a scheme.
-pub trait Side: Cpu {
+pub trait SchemeCpu: Cpu {
     /// Roles of this CPU.
     type Roles<S: Scheme>: Roles;
 }
 
-impl Side for A {
-    type Roles<S: Scheme> = On<roles::A, S>;
+impl SchemeCpu for A {
+    type Roles<S: Scheme> = RolesOn<roles::A, S>;
 }
 
-impl Side for B {
-    type Roles<S: Scheme> = On<roles::B, S>;
+impl SchemeCpu for B {
+    type Roles<S: Scheme> = RolesOn<roles::B, S>;
 }
 
 /// Events that a CPU with these roles dispatches. The timer event is enabled when the timer is armed.
@@ -92,7 +92,7 @@ macro_rules! __emp_cpu {
             use $crate::tigon2_hal::cpu::$cpu;
             use $crate::tigon2_hal::{Singleton, dispatch, $scratchpad};
 
-            pub(super) type Roles = <$cpu as $crate::Side>::Roles<$scheme>;
+            pub(super) type Roles = <$cpu as $crate::SchemeCpu>::Roles<$scheme>;
             pub(super) type Engine = Emp<'static, $crate::chip::Chip<$cpu, $scheme>>;
             /// The engine, after its start.
             pub(super) type State = Option<Engine>;

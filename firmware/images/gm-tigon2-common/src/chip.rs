@@ -27,7 +27,7 @@ use tigon2_hal::rings::Region;
 use tigon2_hal::{event, fail, regs, semaphore, sram, timer};
 
 use crate::frames::{Frames, TAKEN_LIMIT};
-use crate::{LAYOUT, Side};
+use crate::{CpuMachines, LAYOUT};
 
 const RX: Region = LAYOUT.rx_region();
 
@@ -58,7 +58,7 @@ impl<S> Chip<S> {
     }
 }
 
-impl<S: Side> Chip<S> {
+impl<S: CpuMachines> Chip<S> {
     /// Waits until the frame at the MAC has left, for which there is no event, or until there is an event. Reads registers only, so
     /// that the other CPU has the SRAM. Returns false at once if no frame is there.
     #[inline(always)]
@@ -85,7 +85,7 @@ const fn transfer(host: HostAddress, local: u32, length: u32, cookie: u32) -> Tr
     }
 }
 
-impl<S: Side> Chip<S> {
+impl<S: CpuMachines> Chip<S> {
     /// Whether the other CPU uses the ring of DMA reads too.
     const SHARED: bool = !matches!(S::ROLE, Role::All);
 
@@ -145,7 +145,7 @@ const MOST_WRITES: u32 = 3 * TAKEN_LIMIT + MORE_WRITES;
 
 const _: () = assert!(MOST_WRITES < DMA_RING_BYTES / DMA_DESCRIPTOR_BYTES);
 
-impl<S: Side> Nic for Chip<S> {
+impl<S: CpuMachines> Nic for Chip<S> {
     const ROLE: Role = S::ROLE;
     const RECEIVED: u32 = 1 << event::RX_COMPLETE;
     /// No bit of the chip.

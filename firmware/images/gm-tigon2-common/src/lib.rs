@@ -23,7 +23,7 @@ pub const LAYOUT: Layout = Layout {
 };
 
 /// A CPU and the machines of GM that run on it.
-pub trait Side {
+pub trait CpuMachines {
     /// The CPU.
     type Cpu: Cpu;
     /// The machines of GM that run on the CPU.
@@ -32,7 +32,7 @@ pub trait Side {
 
 /// All machines on CPU A; CPU B is halted.
 #[derive(Debug, Clone, Copy)]
-pub enum Alone {}
+pub enum AllMachines {}
 /// SDMA and SEND on CPU A.
 #[derive(Debug, Clone, Copy)]
 pub enum Sender {}
@@ -40,24 +40,24 @@ pub enum Sender {}
 #[derive(Debug, Clone, Copy)]
 pub enum Receiver {}
 
-impl Side for Alone {
+impl CpuMachines for AllMachines {
     type Cpu = A;
     const ROLE: Role = Role::All;
 }
 
-impl Side for Sender {
+impl CpuMachines for Sender {
     type Cpu = A;
     const ROLE: Role = Role::Sender;
 }
 
-impl Side for Receiver {
+impl CpuMachines for Receiver {
     type Cpu = B;
     const ROLE: Role = Role::Receiver;
 }
 
 /// Events that a CPU dispatches. Its timer's is enabled while the timer runs.
 #[must_use]
-pub const fn events<S: Side>() -> u32 {
+pub const fn events<S: CpuMachines>() -> u32 {
     let sends = 1 << event::READ_DMA_DONE | 1 << event::READ_DMA_ATTENTION;
     let receives =
         1 << event::RX_COMPLETE | 1 << event::WRITE_DMA_DONE | 1 << event::WRITE_DMA_ATTENTION;

@@ -10,9 +10,9 @@ use gm_tigon2_common::tigon2_hal::cpu::A;
 use gm_tigon2_common::tigon2_hal::{
     dispatch, dma, entry_a, event, fail, layout, mac, published, scratchpad_a,
 };
-use gm_tigon2_common::{Alone, LAYOUT, events};
+use gm_tigon2_common::{AllMachines, LAYOUT, events};
 
-type Firmware = Gm<Chip<Alone>>;
+type Firmware = Gm<Chip<AllMachines>>;
 /// The firmware, after its start.
 type State = Option<Firmware>;
 
@@ -62,7 +62,7 @@ fn main(cpu: A) -> ! {
     dma::enable_assist();
     let mut gm = Firmware::new(Chip::new());
     await_start(&mut gm);
-    event::set_mask(events::<Alone>());
+    event::set_mask(events::<AllMachines>());
     mac::enable_fixed_link();
     run(cpu, |state| *state = Some(gm))
 }

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use emp::jobs::Queue;
-use emp::roles::{A, B, Base, Dsr, On, Ro, Roles, Scheme, So, Sr};
+use emp::roles::{A, B, Base, Dsr, Ro, Roles, RolesOn, Scheme, So, Sr};
 use emp::{Emp, MemoryPlan, Tables};
 
 use super::memory::Random;
@@ -35,8 +35,8 @@ pub enum Records {
 
 /// The records of both CPUs.
 pub struct Both<S: Scheme> {
-    a: Tables<On<A, S>>,
-    b: Tables<On<B, S>>,
+    a: Tables<RolesOn<A, S>>,
+    b: Tables<RolesOn<B, S>>,
 }
 
 impl<S: Scheme + 'static> Both<S> {
@@ -49,7 +49,7 @@ impl<S: Scheme + 'static> Both<S> {
 
     fn engine(&mut self, mut chip: Chip) -> Box<dyn Engine + '_> {
         let memory = MemoryPlan::at(SHARED_BASE);
-        chip.b_listens = On::<B, S>::MATCHER;
+        chip.b_listens = RolesOn::<B, S>::MATCHER;
         let a = Side::new(Some(Box::new(chip)), 0);
         let mut node = Cpus {
             a: Emp::new(a, &mut self.a, memory),
@@ -98,14 +98,14 @@ pub trait Engine {
 
 /// The engines of both CPUs. CPU A owns the chip between handlers.
 struct Cpus<'a, S: Scheme + 'static> {
-    a: Emp<'a, Side<On<A, S>>>,
-    b: Emp<'a, Side<On<B, S>>>,
+    a: Emp<'a, Side<RolesOn<A, S>>>,
+    b: Emp<'a, Side<RolesOn<B, S>>>,
     random: Random,
 }
 
 impl<'a, S: Scheme + 'static> Cpus<'a, S> {
     /// Runs a function on CPU B's engine.
-    fn on_b<T>(&mut self, what: impl FnOnce(&mut Emp<'a, Side<On<B, S>>>) -> T) -> T {
+    fn on_b<T>(&mut self, what: impl FnOnce(&mut Emp<'a, Side<RolesOn<B, S>>>) -> T) -> T {
         let chip = self.a.nic_mut().give();
         self.b.nic_mut().get(chip);
         let result = what(&mut self.b);
