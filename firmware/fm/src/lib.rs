@@ -156,7 +156,7 @@ impl<N: Nic> Fm<N> {
     }
 
     #[cold]
-    #[inline(never)]
+    #[inline(never)] // Rare: kept out of the path of packets.
     fn count(&mut self, counter: Counter) {
         let at = COUNTERS + ((counter as u32) << 2);
         let value = self.nic.load(at).wrapping_add(1);

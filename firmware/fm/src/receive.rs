@@ -72,7 +72,7 @@ impl<N: Nic> Fm<N> {
     }
 
     #[cold]
-    #[inline(never)]
+    #[inline(never)] // Rare: kept out of the path of packets.
     fn drop_packet(&mut self, packet: u32, length: u32, counter: Counter) {
         let first = Header::at(packet).kind(self);
         self.nic.mark(Event::PacketDropped, length, first);

@@ -74,7 +74,7 @@ macro_rules! __scratchpad {
     ($section:literal, $(#[$meta:meta])* $visible:vis fn $name:ident $arguments:tt $(-> $result:ty)? $body:block $($rest:tt)*) => {
         $(#[$meta])*
         #[unsafe(link_section = concat!($section, ".text"))]
-        #[inline(never)]
+        #[inline(never)] // Inlined, it would be in the section of its caller.
         $visible fn $name $arguments $(-> $result)? $body
         $crate::__scratchpad! { $section, $($rest)* }
     };

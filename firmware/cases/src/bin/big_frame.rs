@@ -7,7 +7,7 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // The frame is that of this function, which the message names.
 fn sum_of_squares() -> u32 {
     let mut squares = [0u32; 8000];
     for (index, square) in (0u32..).zip(black_box(&mut squares)) {

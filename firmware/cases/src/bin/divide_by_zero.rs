@@ -10,7 +10,7 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // A function of its own in the backtrace.
 fn share(total: u32, parts: u32) -> u32 {
     // SAFETY: none, on purpose.
     unsafe { assert_unchecked(parts != 0) };

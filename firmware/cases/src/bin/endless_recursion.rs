@@ -7,7 +7,7 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // Each round has a frame.
 #[allow(unconditional_recursion)]
 fn descend(level: u32) -> u32 {
     1 + black_box(descend(black_box(level + 1)))

@@ -7,13 +7,13 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // A function of its own in the backtrace.
 fn weigh(count: u32, weight: u32) -> u32 {
     let share = black_box(weight / count);
     share + count * weight
 }
 
-#[inline(never)]
+#[inline(never)] // A function of its own in the backtrace.
 fn total(count: u32) -> u32 {
     let first = weigh(count, black_box(2));
     let second = weigh(count, black_box(u32::MAX / 10));

@@ -21,17 +21,17 @@ enum Refused {
     Full { free: u8, name: &'static str },
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn index() -> u32 {
     black_box([64u32, 128, 256])[black_box(5usize)]
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn slices(start: usize, end: usize) -> usize {
     black_box(&[1u8, 2, 3, 4])[start..end].len()
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn results(number: u32) -> u32 {
     let refused = Refused::Full {
         free: 3,
@@ -45,7 +45,7 @@ fn results(number: u32) -> u32 {
     }
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn checks(number: u32) {
     let count = black_box(3i32);
     let cell = RefCell::new(count);
@@ -60,7 +60,7 @@ fn checks(number: u32) {
     }
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn sums(number: u32) -> u32 {
     let most = black_box(u32::MAX);
     match number {
@@ -72,7 +72,7 @@ fn sums(number: u32) -> u32 {
     }
 }
 
-#[inline(never)]
+#[inline(never)] // The panic is in a function of its own, as in most firmware.
 fn formats() {
     let (ring, name, flag) = black_box((7u16, "tx", true));
     panic!(

@@ -7,7 +7,7 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // Each round has a frame.
 fn depth(rounds: u32) -> u32 {
     if rounds == 0 {
         0

@@ -8,12 +8,12 @@ use cases::{black_box, case, log, rest};
 
 case!(main);
 
-#[inline(never)]
+#[inline(never)] // The array must be in memory.
 fn used(words: &mut [u32]) -> u32 {
     black_box(words).len() as u32
 }
 
-#[inline(never)]
+#[inline(never)] // A frame of its own, with the return address that is overwritten.
 fn smash(count: usize) -> u32 {
     let mut words = [0; 4];
     let length = used(&mut words);

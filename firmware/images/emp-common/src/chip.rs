@@ -167,8 +167,8 @@ impl<Me: SchemeCpu, S: Scheme> Nic for Chip<Me, S> {
         self.counts[queue as usize] = consumer.index();
     }
 
+    // The queue is empty, so there is time for it.
     #[cold]
-    #[inline(never)]
     fn rest(&mut self, queue: Queue) {
         let mut inbox = Inbox::<Me, Me>::new(queues::event(queue));
         self.consumer(queue).rest(&mut inbox);

@@ -73,6 +73,7 @@ macro_rules! __emp_handlers {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __in_sram {
+    // Inlined, it would be in the scratchpad with its caller.
     (fn $($function:tt)*) => { #[inline(never)] fn $($function)* };
 }
 

@@ -91,7 +91,6 @@ mod receiver {
 
 /// Without packets until the host has started the protocol.
 #[cold]
-#[inline(never)]
 fn await_start(gm: &mut sender::Firmware) {
     while !gm.is_started() {
         gm.step();

@@ -50,7 +50,6 @@ fn on_write_attention(_: &mut State) {
 
 /// Without packets until the host has started the protocol.
 #[cold]
-#[inline(never)]
 fn await_start(gm: &mut Firmware) {
     while !gm.is_started() {
         gm.step();

@@ -28,7 +28,7 @@ pub trait Receiver {
 
 /// A packet is too long for its buffer: it is read to its end. The word at `long` is then 1.
 #[cold]
-#[inline(never)]
+#[inline(never)] // Rare: kept out of the path of packets.
 fn swallow<R: Receiver>(long: u32, status: u32) {
     store(long, 1);
     if status & RECV == 0 {

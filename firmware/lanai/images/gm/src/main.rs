@@ -127,7 +127,6 @@ impl Nic for Chip {
 
 /// Without packets until the host has started the protocol: they wait in the network.
 #[cold]
-#[inline(never)]
 fn start(gm: &mut Gm<Chip>) {
     while !gm.is_started() {
         gm.step();
