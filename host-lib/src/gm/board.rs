@@ -175,7 +175,7 @@ impl<W: Window> Board<W> {
         for (address, bytes) in &firmware.segments {
             let (address, length_bytes) = (*address, bytes.len());
             if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
-                return Err(StartError::Image {
+                return Err(StartError::ImageTooLarge {
                     address,
                     length_bytes,
                 });

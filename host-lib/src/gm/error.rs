@@ -35,16 +35,16 @@ pub enum StartError {
     },
     /// A board with a LANai cannot be brought up, or the image cannot be loaded.
     #[error(transparent)]
-    Board(#[from] LanaiError),
+    Lanai(#[from] LanaiError),
     /// A Tigon2 cannot be brought up.
     #[error(transparent)]
-    Chip(#[from] ChipError),
+    Tigon2(#[from] ChipError),
     /// The image cannot be loaded into a Tigon2.
     #[error(transparent)]
-    Load(#[from] ImageError),
+    Tigon2Image(#[from] ImageError),
     /// The image reaches into the memory that it shares with the host.
     #[error("the segment at {address:#x} ({length_bytes} bytes) ends above {GLOBALS:#x}")]
-    Image {
+    ImageTooLarge {
         /// Start of the segment.
         address: u32,
         /// Length of the segment in bytes.
@@ -121,7 +121,8 @@ pub enum PortError {
 /// Memory cannot be used by the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum MemoryError {
-    /// The memory is not registered.
+    /// Memory that a call names is not registered with the board, or not all of it: [`Gm::register`](super::Gm::register) and
+    /// [`Gm::allocate_dma`](super::Gm::allocate_dma) register memory.
     #[error("{length} bytes at {:#x} are not registered", address.0)]
     Unregistered {
         /// First byte.
@@ -131,11 +132,11 @@ pub enum MemoryError {
     },
     /// The page table has no place for a page.
     #[error("the page table has no place for the page at {:#x}", .0.0)]
-    TooMany(VirtualAddress),
+    PageTableFull(VirtualAddress),
     /// The firmware does not answer.
     #[error("the firmware does not carry out a command")]
     Silent,
-    /// Pages are not mapped.
+    /// The program has no memory at the address: its own pages are not mapped. Registered or not, nobody can read or write there.
     #[error("the memory at {:#x} is not mapped", .0.0)]
     NotMapped(VirtualAddress),
     /// There is no more contiguous memory.

@@ -47,7 +47,7 @@ impl<W: Window, S: System> Gm<W, S> {
     /// Allocates and registers memory that is contiguous for the board.
     ///
     /// # Errors
-    /// [`MemoryError::NoMemory`], [`MemoryError::TooMany`].
+    /// [`MemoryError::NoMemory`], [`MemoryError::PageTableFull`].
     #[doc(alias = "gm_dma_malloc")]
     pub fn allocate_dma(&mut self, length: u32) -> Result<Buffer, MemoryError> {
         let memory = self.system.allocate_contiguous(length.max(1).into());
@@ -61,7 +61,7 @@ impl<W: Window, S: System> Gm<W, S> {
     /// Registers memory of the program, in one system call. All ports of this process may use it from now on.
     ///
     /// # Errors
-    /// [`MemoryError::NotMapped`], [`MemoryError::TooMany`].
+    /// [`MemoryError::NotMapped`], [`MemoryError::PageTableFull`].
     #[doc(alias = "gm_register_memory")]
     pub async fn register(&mut self, buffer: Buffer) -> Result<(), MemoryError> {
         let Buffer { address, length } = buffer;

@@ -81,7 +81,7 @@ impl PageTable {
         let number = page.hash() & self.mask;
         let bucket = self.buckets.entry(number).or_default();
         let free = bucket.iter().position(Option::is_none);
-        let index = free.ok_or(MemoryError::TooMany(VirtualAddress(page.address)))?;
+        let index = free.ok_or(MemoryError::PageTableFull(VirtualAddress(page.address)))?;
         bucket[index] = Some(page);
         self.uses.insert(page, 1);
         let words = [

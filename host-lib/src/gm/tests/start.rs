@@ -95,7 +95,7 @@ fn unusable_settings_and_images_are_refused() {
         entry: 0,
     };
     let (address, length_bytes) = (0x3_FFFC, 5);
-    let outside = StartError::Image {
+    let outside = StartError::ImageTooLarge {
         address,
         length_bytes,
     };
