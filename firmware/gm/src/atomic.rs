@@ -361,7 +361,7 @@ impl<N: Nic> Gm<N> {
         let kept = Answer::at(answer_words(packet.node(), number));
         let has_operations = self.has_operations();
         let answered = has_operations && kept.number(self) == number;
-        // With the expected sequence number it is another packet that asks for the same operation ([`Self::ask_again`]). It is accepted
+        // With the expected sequence number it is another packet that asks for the same operation (`ask_again`). It is accepted
         // below, so that the next one is expected.
         if answered && packet.sequence != packet.connection.expected(self) {
             // The packet was sent again: its answer is lost, or on its way.

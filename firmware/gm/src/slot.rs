@@ -25,13 +25,13 @@ record! {
     }
 }
 
-/// The node in [`SendSlot::word`].
+/// The node in [`SendSlot::word`]; of a barrier the number of entries of its list.
 #[inline(always)]
 pub const fn slot_node(word: u32) -> u32 {
     word >> 16
 }
 
-/// The subport at the target in [`SendSlot::word`]; of a reduction or a group its number.
+/// The subport at the target in [`SendSlot::word`]; of a barrier its algorithm, of a reduction or a group its number.
 #[inline(always)]
 pub const fn slot_subport(word: u32) -> u32 {
     word >> 8 & 0xFF

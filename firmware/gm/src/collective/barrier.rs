@@ -89,9 +89,9 @@ impl<N: Nic> Gm<N> {
         self.gather(port, list, parent, count);
     }
 
-    /// The packet has come that an exchange awaits: makes the next step, as [`exchange`](Self::exchange) does. This is the way of a barrier's
-    /// packets, so it is apart and inlined: it has no loop, does not look at what is sent already, and keeps `sent` and `awaited` up to date
-    /// only where `exchange` takes over.
+    /// The packet has come that an exchange awaits: makes the next step, as [`exchange`](Self::exchange) does. This is the way of a
+    /// barrier's packets, so it is apart and inlined: without the loop, and while steps are alike it writes no word of the state but the index
+    /// and the awaited endpoint.
     #[inline(always)]
     pub(super) fn next_exchange(&mut self, port: PortBlock) {
         let block = block(port);
