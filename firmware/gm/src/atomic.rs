@@ -49,7 +49,7 @@ const fn index_of(length: u32) -> u32 {
     length >> 8
 }
 
-/// What an operation does, an [`Atomic`]: of a send slot's or a record's length.
+/// The function of an operation, an [`Atomic`]: of a send slot's or a record's length.
 #[inline(always)]
 const fn effect_of(length: u32) -> u32 {
     length & 0xFF
@@ -78,7 +78,7 @@ pub(crate) struct AtomicRequest {
     pub(crate) port: PortBlock,
     high: u32,
     low: u32,
-    /// What is done, an [`Atomic`].
+    /// The function, an [`Atomic`].
     effect: u32,
     operand: u32,
     compared: u32,
@@ -111,7 +111,7 @@ record! {
         high, set_high, HIGH: u32 = 0;
         /// Address of the word, lower half.
         low, set_low, LOW: u32 = 4;
-        /// What the operation does, an [`Atomic`].
+        /// The function of the operation, an [`Atomic`].
         effect, set_effect: u32 = 8;
         /// Operand.
         operand, set_operand, OPERAND: u32 = 12;

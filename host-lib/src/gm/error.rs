@@ -136,7 +136,7 @@ pub enum MemoryError {
     /// The firmware does not answer.
     #[error("the firmware does not carry out a command")]
     Silent,
-    /// The program has no memory at the address: its own pages are not mapped. Registered or not, nobody can read or write there.
+    /// The program has no memory at the address: its own pages are not mapped. Registered or not, no program can read or write there.
     #[error("the memory at {:#x} is not mapped", .0.0)]
     NotMapped(VirtualAddress),
     /// There is no more contiguous memory.

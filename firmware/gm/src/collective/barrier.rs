@@ -140,10 +140,11 @@ impl<N: Nic> Gm<N> {
             if entry & STEP_WAIT == 0 && index + 1 == count {
                 self.tell_barrier(port);
             }
-            if entry & STEP_SEND != 0 && block.sent(self) == 0 {
-                if !self.depart(port, entry, STEP, NO_VALUE) {
+            if block.sent(self) == 0 {
+                if entry & STEP_SEND != 0 && !self.depart(port, entry, STEP, NO_VALUE) {
                     return;
                 }
+                // Also of a step that sends nothing: `next_exchange`, which sends that of the next step, leaves it so.
                 block.set_sent(self, 1);
             }
             if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {

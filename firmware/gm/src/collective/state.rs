@@ -79,7 +79,7 @@ record! {
         left, set_left: u32 = OWN + 12;
         /// Tick at which the barrier fails.
         deadline, set_deadline: u32 = OWN + 16;
-        /// Whether the packet of an exchange's step has been sent: 1 or 0.
+        /// 1 once the packet of an exchange's step has been sent, if it sends one; 0 before.
         sent, set_sent: u32 = OWN + 20;
         /// 1 if the first entry of the list is the parent.
         parent, set_parent: u32 = OWN + 24;

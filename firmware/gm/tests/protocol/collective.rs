@@ -324,6 +324,47 @@ fn a_value_that_is_awaited_needs_no_place() {
     });
 }
 
+/// Each order of so many members.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else {
+        return vec![Vec::new()];
+    };
+    let shorter = orders(last).into_iter();
+    let longer = |order: Vec<usize>| {
+        (0..=last).map(move |at| {
+            let mut order = order.clone();
+            order.insert(at, last);
+            order
+        })
+    };
+    shorter.flat_map(longer).collect()
+}
+
+/// Members open their ports as late as they join, in any order: packets that came to a closed port are sent again.
+#[test]
+fn members_that_open_their_ports_late_get_all_packets() {
+    both_cpus(|cpus| {
+        for (count, degree) in (2..=5).flat_map(|count| [(count, 0), (count, 1), (count, 3)]) {
+            let members: Vec<Member> = (0..count).map(|node| (node, 2)).collect();
+            for order in orders(members.len()) {
+                let mut world = opened(cpus, count, 1, &[]);
+                for &rank in &order {
+                    world.nodes[rank].open(2);
+                    match degree {
+                        0 => exchange(&mut world, &members, rank),
+                        degree => gather(&mut world, &members, rank, degree),
+                    }
+                    world.settle();
+                }
+                for &member in &members {
+                    let ended = ends(&mut world, member);
+                    assert_eq!(ended, BARRIER_ENDED, "{order:?} {degree} {member:?}");
+                }
+            }
+        }
+    });
+}
+
 /// Packets that a process was sent do not count for the next one on its port. What came before a port was opened does.
 #[test]
 fn packets_for_closed_ports_are_sent_again() {
