@@ -85,8 +85,12 @@ pub struct Idle {
     gap: u64,
     /// Ticks skipped so far.
     skipped: u64,
+    /// Cycles of the bus that were left to the CPU when it last could have skipped rounds, and the number of instructions since which they
+    /// are the same.
+    steady: (u32, u64),
 }
 
+// With another steady time fewer rounds are skipped, or more, with the same results.
 state!(Idle {
     reads,
     until,
@@ -98,7 +102,7 @@ state!(Idle {
     last_poll,
     at_poll,
     skipped
-} lists { rounds });
+} lists { rounds } fixed { steady });
 
 impl Default for Idle {
     fn default() -> Self {
@@ -114,6 +118,7 @@ impl Default for Idle {
             last_poll: None,
             at_poll: false,
             skipped: 0,
+            steady: (0, 0),
         }
     }
 }
@@ -177,10 +182,16 @@ impl Idle {
         self.at_poll
     }
 
-    /// A tick up to which the CPU runs before it is time for a search, or before the round takes another time.
-    pub(super) fn bound(&self, core: &Core, fabric: &Fabric) -> u64 {
+    /// A tick up to which the CPU runs before it is time for a search, or before the round takes another time. `logged`: its instructions
+    /// are recorded.
+    pub(super) fn bound(&self, core: &Core, fabric: &Fabric, logged: bool) -> u64 {
         if self.is_idle() {
-            return fabric.bus.phase(core.clock.now).until;
+            let phase = fabric.bus.phase(core.clock.now);
+            return match self.round(phase.left).filter(|_| logged) {
+                // Then a round is recorded, and others can be skipped.
+                Some(round) => phase.until.min(core.clock.now + round.ticks),
+                None => phase.until,
+            };
         }
         let left = self.next_search.saturating_sub(core.instructions()).max(1);
         core.clock.now.saturating_add(left * TICKS_PER_CYCLE)
@@ -222,13 +233,14 @@ impl Idle {
     }
 
     /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one. Returns instructions and ticks
-    /// of a round, and the number of rounds, if it skipped any.
+    /// of a round, and the number of rounds, if it skipped any. `logged`: instructions are recorded, so that a round is executed before it is
+    /// skipped: the record of skipped rounds refers to it.
     pub(super) fn skip(
         &mut self,
         core: &mut Core,
         fabric: &mut Fabric,
-        end: u64,
-        room: u64,
+        (end, room): (u64, u64),
+        logged: bool,
     ) -> Option<(u64, u64, u64)> {
         let now = fabric.ticks.time_of(core.clock.now);
         if self.is_idle() && self.ends_at(now) {
@@ -236,10 +248,19 @@ impl Idle {
             return None;
         }
         let phase = fabric.bus.phase(core.clock.now);
-        if self.round(phase.left).is_none() {
+        let is_new = self.round(phase.left).is_none();
+        if is_new {
             self.search(core, fabric, phase);
         }
         let round = self.round(phase.left)?;
+        if logged {
+            if is_new || self.steady.0 != phase.left {
+                self.steady = (phase.left, core.instructions());
+            }
+            if core.instructions().abs_diff(self.steady.1) < round.instructions {
+                return None;
+            }
+        }
         let end = end.min(phase.until).min(fabric.ticks.first_at(self.until));
         let times = end.saturating_sub(core.clock.now) / round.ticks.max(1);
         let times = times.min(room / round.instructions.max(1));

@@ -312,13 +312,13 @@ impl Lanai {
         let end = self.fabric.ticks.first_at(until);
         while self.runnable() && self.core.clock.now < end {
             if self.skip_idle {
-                self.skip_rounds(end, ctx);
+                self.skip_rounds(end, LOGGED, ctx);
                 if self.core.clock.now >= end || !self.runnable() {
                     break;
                 }
             }
             let safe = self.core.safe_until(self.limit());
-            let bound = self.idle.bound(&self.core, &self.fabric);
+            let bound = self.idle.bound(&self.core, &self.fabric, LOGGED);
             let mut bus = CpuBus::<LOGGED> {
                 fabric: &mut self.fabric,
                 stage: &mut self.stage,
@@ -354,14 +354,14 @@ impl Lanai {
         self.idle.wake(&self.core);
     }
 
-    /// Skips whole rounds of an idle loop up to `end`.
-    fn skip_rounds(&mut self, end: u64, ctx: &mut BoardContext) {
+    /// Skips whole rounds of an idle loop up to `end`. `logged`: its instructions are recorded.
+    fn skip_rounds(&mut self, end: u64, logged: bool, ctx: &mut BoardContext) {
         if !self.idle.is_concerned(&self.core) {
             return;
         }
         let room = self.limit() - self.core.instructions();
         let (core, fabric) = (&mut self.core, &mut self.fabric);
-        let skipped = self.idle.skip(core, fabric, end, room);
+        let skipped = self.idle.skip(core, fabric, (end, room), logged);
         if let (Some((instructions, ticks, rounds)), Some(log)) =
             (skipped, ctx.trace.instructions_mut(0))
         {

@@ -105,6 +105,15 @@ impl Observer for Instructions {
 }
 
 impl InstructionCounts {
+    /// Whether the records of all CPUs end at this time or before, but for an instruction under way.
+    fn end_by(&self, time: SimTime) -> bool {
+        let slack = SimTime::from_us(1);
+        self.cores.values().all(|(steps, _)| {
+            let clock = ClockDomain::new(steps.ticks_per_second().max(1));
+            steps.tick() <= clock.first_at(time + slack)
+        })
+    }
+
     /// Number of instructions that a node's CPU began from one time to another one.
     fn between(&self, node: u16, from: SimTime, to: SimTime) -> u64 {
         let Some((steps, starts)) = self.cores.get(&node) else {
@@ -138,6 +147,7 @@ impl Setup<'_> {
             .filter(|ledger| ledger.id.number >= WARM_UP)
             .collect();
         let counts = counter.0.lock().unwrap_or_else(PoisonError::into_inner);
+        debug_assert!(counts.end_by(gm.world.now()), "instructions of the future");
         Ok(self.sum_up(&measured, &counts, span_ps))
     }
 
