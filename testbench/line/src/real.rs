@@ -84,20 +84,23 @@ pub fn start_helper(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<(
     }
 }
 
-/// Whether all other threads of the process sleep.
+/// Whether all other threads of the process sleep, but for some that are known to wait.
 #[must_use]
-pub fn others_sleep() -> bool {
-    let own = thread().to_string();
-    let first = asleep(&own);
-    first.is_some() && first == asleep(&own)
+pub fn others_sleep(waiting: &[libc::c_long]) -> bool {
+    let skipped = |name: &str| {
+        let thread = name.parse().unwrap_or(0);
+        thread == self::thread() || waiting.contains(&thread)
+    };
+    let first = asleep(skipped);
+    first.is_some() && first == asleep(skipped)
 }
 
-/// Number of times that each of the other threads has gone to sleep; `None` if one does not sleep.
-fn asleep(own: &str) -> Option<Vec<(String, String)>> {
+/// Number of times that each thread that is not skipped has gone to sleep; `None` if one does not sleep.
+fn asleep(is_skipped: impl Fn(&str) -> bool) -> Option<Vec<(String, String)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name == own {
+        if is_skipped(&name) {
             continue;
         }
         // A thread that ends goes on until it is gone.

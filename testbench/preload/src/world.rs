@@ -570,5 +570,5 @@ fn is_single() -> bool {
 
 /// Whether all other threads of the process sleep.
 fn sleep_all_others() -> bool {
-    is_single() || others_sleep()
+    is_single() || others_sleep(&[])
 }

@@ -1,22 +1,29 @@
 //! Who has simulated time, in a process to which this library is preloaded.
 //!
-//! The main thread reads simulated time, once it has connected, and sleeps so. Other threads, and the event loops of MPI libraries, which wait for
-//! what happens outside, have real time: how often they read it depends on the machine.
+//! All threads read simulated time, once the process has connected, and sleep so. The event loops of MPI libraries, which wait for what happens
+//! outside, have real time. Looks of the main thread at the clock take time; those of other threads only if they are many, since their
+//! number depends on the machine.
+//!
+//! Threads that wait for a time are in a list. When all others sleep, one of the list lets time pass, up to the first moment that one waits for.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_long, c_void};
-use std::sync::Arc;
+use std::process;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::clock::TimeSource;
 use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
-use lanigon_line::real::{others_sleep, real, real_ns, real_sleep, start_helper};
+use lanigon_line::real::{others_sleep, real, real_ns, real_sleep, start_helper, thread};
 use lanigon_line::with_caller;
 use libc::{fd_set, nfds_t, pollfd, timeval};
 
-use crate::process::{is_connected, now_ns, pass_ns, takes_part};
+use crate::process::{is_connected, now_ns, pass_ns, takes_part, time_ns};
 
 /// Longest step of a wait for a lock, in ns: then who waits looks whether it can be had.
 const STEP_NS: u64 = 1_000_000;
+/// Looks at the clock that cost nothing in a thread beside the main one, while simulated time stands.
+const FREE_LOOKS: u32 = 1000;
 /// Pause between two looks at other threads, in ns of real time.
 const LOOK_NS: u64 = 20_000;
 
@@ -74,16 +81,39 @@ fn is_outside(caller: *const c_void) -> bool {
     outside
 }
 
-/// Whether this is the main thread, with simulated time for code at this address.
+/// Whether this is the main thread.
+fn is_main() -> bool {
+    thread() == c_long::from(process::id().cast_signed())
+}
+
+/// Whether code at this address has simulated time.
 fn is_inside(caller: *const c_void) -> bool {
-    // SAFETY: calls without arguments.
-    let is_main = || unsafe { libc::syscall(libc::SYS_gettid) == c_long::from(libc::getpid()) };
-    is_connected() && is_main() && !is_outside(caller)
+    is_connected() && !is_outside(caller)
 }
 
 /// Simulated time in ns, if who calls from this address reads it.
 fn read(caller: *const c_void) -> Option<u64> {
-    is_inside(caller).then(now_ns)
+    is_inside(caller).then(|| match is_main() {
+        true => now_ns(),
+        false => beside_ns(),
+    })
+}
+
+/// Simulated time for a thread beside the main one, in ns.
+fn beside_ns() -> u64 {
+    thread_local! {
+        /// The time of the last look, and looks since the first one that found it.
+        static LOOKS: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+    }
+    let time_ns = time_ns();
+    let (last_ns, looks) = LOOKS.get();
+    let looks = if last_ns == time_ns { looks + 1 } else { 0 };
+    // A thread that looks so often waits for time to pass.
+    if looks >= FREE_LOOKS {
+        return now_ns();
+    }
+    LOOKS.set((time_ns, looks));
+    time_ns
 }
 
 /// Whether code at this address waits in simulated time.
@@ -93,32 +123,52 @@ fn lets_pass(caller: *const c_void) -> bool {
 
 /// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
 fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
-    let Some(lock) = lock else {
-        pass_ns(limit_ns);
-        return true;
-    };
     // SAFETY: this thread waits for the lock.
-    pass_unless(limit_ns, || unsafe { lock.is_free() })
+    pass_unless(limit_ns, || {
+        lock.is_some_and(|lock| unsafe { lock.is_free() })
+    })
 }
 
-/// Lets so much time pass, in ns, unless something ends that; whether nothing has. Other threads have real time: simulated time stands while one
-/// of them runs.
-fn pass_unless(mut limit_ns: u64, is_over: impl Fn() -> bool) -> bool {
-    let mut patience_ns = limit_ns.saturating_mul(PATIENCE);
-    let now_ns = || real_ns(libc::CLOCK_MONOTONIC);
-    while limit_ns > 0 && patience_ns > 0 {
+/// The threads that wait for a time, and their times.
+static WAITS: Mutex<Vec<(c_long, u64)>> = Mutex::new(Vec::new());
+
+fn waits() -> MutexGuard<'static, Vec<(c_long, u64)>> {
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets so much time pass, in ns, unless something ends that; whether nothing has.
+fn pass_unless(limit_ns: u64, is_over: impl Fn() -> bool) -> bool {
+    let own = thread();
+    let until_ns = time_ns().saturating_add(limit_ns);
+    waits().push((own, until_ns));
+    let has_passed = pass_until(until_ns, limit_ns.saturating_mul(PATIENCE), is_over);
+    waits().retain(|(thread, _)| *thread != own);
+    has_passed
+}
+
+/// Waits until a moment in ns; `patience_ns`: longest real time while other threads run.
+fn pass_until(until_ns: u64, mut patience_ns: u64, is_over: impl Fn() -> bool) -> bool {
+    while is_connected() && time_ns() < until_ns && patience_ns > 0 {
         if is_over() {
             return false;
         }
-        let begin_ns = now_ns();
-        if !others_sleep() {
-            real_sleep(LOOK_NS);
-            patience_ns = patience_ns.saturating_sub(now_ns() - begin_ns);
+        let begin_ns = real_ns(libc::CLOCK_MONOTONIC);
+        let (waiting, moments): (Vec<_>, Vec<_>) = waits().iter().copied().unzip();
+        let sleep = others_sleep(&waiting);
+        let left_ns = |moment: u64| moment.saturating_sub(time_ns());
+        let next_ns = moments.into_iter().map(left_ns).min().unwrap_or(0);
+        if sleep && (next_ns == 0 || pass_ns(next_ns.min(STEP_NS))) {
+            // One whose moment has come goes on first.
+            if next_ns == 0 {
+                real_sleep(LOOK_NS);
+            }
             continue;
         }
-        let step_ns = limit_ns.min(STEP_NS);
-        pass_ns(step_ns);
-        limit_ns -= step_ns;
+        real_sleep(LOOK_NS);
+        let spent_ns = real_ns(libc::CLOCK_MONOTONIC) - begin_ns;
+        // A thread that sleeps but lets no time pass waits for the world, which may wait for this thread.
+        let factor = if sleep { PATIENCE } else { 1 };
+        patience_ns = patience_ns.saturating_sub(factor * spent_ns);
     }
     true
 }
@@ -173,7 +223,7 @@ unsafe extern "C" fn poll_from(
         && limit_ms > 0
         && lets_pass(caller)
     {
-        pass_ns(limit_ms * 1_000_000);
+        pass(limit_ms * 1_000_000, None);
         return 0;
     }
     // SAFETY: the caller keeps the promises of the function, which has this type.
@@ -201,10 +251,8 @@ unsafe extern "C" fn select_from(
     {
         let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
         let us = unsigned(limit.tv_sec).saturating_mul(1_000_000);
-        pass_ns(
-            us.saturating_add(unsigned(limit.tv_usec))
-                .saturating_mul(1000),
-        );
+        let us = us.saturating_add(unsigned(limit.tv_usec));
+        pass(us.saturating_mul(1000), None);
         return 0;
     }
     // SAFETY: the caller keeps the promises of the function, which has this type.

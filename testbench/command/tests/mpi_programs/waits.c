@@ -1,4 +1,4 @@
-/* Waits with a time limit: in the main thread each takes simulated time. */
+/* Waits with a time limit take simulated time, in any thread. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,6 +43,34 @@ static void *wait_too(void *unused) {
     return unused;
 }
 
+static void *sleep_half(void *unused) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_nsec += 500000000;
+    time.tv_sec += time.tv_nsec / 1000000000;
+    time.tv_nsec %= 1000000000;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+    return unused;
+}
+
+static void *sleep_twice(void *unused) {
+    usleep(200000);
+    usleep(300000);
+    return unused;
+}
+
+/* Threads sleep, and the main thread waits for them without a limit. */
+static int join_sleepers(void) {
+    pthread_t threads[3];
+    pthread_create(&threads[0], NULL, sleep_half, NULL);
+    pthread_create(&threads[1], NULL, sleep_twice, NULL);
+    pthread_create(&threads[2], NULL, sleep_half, NULL);
+    for (int at = 0; at < 3; at++) {
+        pthread_join(threads[at], NULL);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     int rank;
     pthread_t thread;
@@ -62,6 +90,7 @@ int main(int argc, char **argv) {
     TAKES(sem_timedwait(&semaphore, after(CLOCK_REALTIME)), -1);
     TAKES(pthread_mutex_timedlock(&mutex, after(CLOCK_REALTIME)), ETIMEDOUT);
     TAKES(pthread_cond_timedwait(&condition, &mutex, after(CLOCK_REALTIME)), ETIMEDOUT);
+    TAKES(join_sleepers(), 0);
     if (pthread_mutex_timedlock(&free_mutex, after(CLOCK_REALTIME)) != 0) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
