@@ -54,7 +54,7 @@ pub(super) type Path = [Option<u32>; Pipeline::MAX_SLOTS as usize];
 pub struct Core {
     registers: Registers,
     pipeline: Pipeline,
-    /// The exit that [`Pause::Exit`] stands for, until it is taken.
+    /// The exit that [`Pause::Exit`](crate::exit::Pause::Exit) stands for, until it is taken.
     exit: Option<Exit>,
     /// The core's local time.
     pub clock: CpuClock,

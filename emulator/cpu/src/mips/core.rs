@@ -61,7 +61,7 @@ pub struct Core {
     skipped: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
     pub(super) held: Held,
-    /// The exit that [`Pause::Exit`] stands for, until it is taken.
+    /// The exit that [`Pause::Exit`](crate::exit::Pause::Exit) stands for, until it is taken.
     exit: Option<Exit>,
 }
 
