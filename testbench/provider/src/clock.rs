@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_long, c_void};
 use std::process;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::clock::TimeSource;
@@ -132,6 +132,9 @@ fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
 /// The threads that wait for a time, and their times.
 static WAITS: Mutex<Vec<(c_long, u64)>> = Mutex::new(Vec::new());
 
+/// Whether one of these threads lets time pass now. Relaxed: the flag is all that others learn.
+static IS_PASSING: AtomicBool = AtomicBool::new(false);
+
 fn waits() -> MutexGuard<'static, Vec<(c_long, u64)>> {
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -157,17 +160,21 @@ fn pass_until(until_ns: u64, mut patience_ns: u64, is_over: impl Fn() -> bool) -
         let sleep = others_sleep(&waiting);
         let left_ns = |moment: u64| moment.saturating_sub(time_ns());
         let next_ns = moments.into_iter().map(left_ns).min().unwrap_or(0);
-        if sleep && (next_ns == 0 || pass_ns(next_ns.min(STEP_NS))) {
-            // One whose moment has come goes on first.
-            if next_ns == 0 {
-                real_sleep(LOOK_NS);
+        // One whose moment has come goes on first.
+        if sleep && next_ns > 0 && !IS_PASSING.swap(true, Ordering::Relaxed) {
+            let has_asked = pass_ns(next_ns.min(STEP_NS));
+            IS_PASSING.store(false, Ordering::Relaxed);
+            if has_asked {
+                continue;
             }
-            continue;
         }
         real_sleep(LOOK_NS);
+        if sleep && IS_PASSING.load(Ordering::Relaxed) {
+            continue;
+        }
         let spent_ns = real_ns(libc::CLOCK_MONOTONIC) - begin_ns;
         // A thread that sleeps but lets no time pass waits for the world, which may wait for this thread.
-        let factor = if sleep { PATIENCE } else { 1 };
+        let factor = if sleep && next_ns > 0 { PATIENCE } else { 1 };
         patience_ns = patience_ns.saturating_sub(factor * spent_ns);
     }
     true
