@@ -248,7 +248,7 @@ impl Core {
     }
 
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
-    pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
+    pub fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
         if instructions > 0 {
             // It is fetched again, behind what has used the bus meanwhile.
             self.held = None;
@@ -256,6 +256,9 @@ impl Core {
         self.instructions += instructions;
         self.clock.cycles += cycles;
         self.clock.now += ticks;
+        // The loop has waited for the rest of its time.
+        let own = cycles.saturating_mul(self.clock.ticks_per_cycle);
+        self.clock.stalled += ticks.saturating_sub(own);
     }
 
     /// Everything that the next instructions depend on, but for memory: an idle loop returns to it.
