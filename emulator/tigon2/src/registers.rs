@@ -17,8 +17,7 @@ use emulator_observe::event::{Details, TraceKind};
 
 /// Chip revision in HOST_CONTROL: Tigon2.
 const REVISION: u32 = r::REVISION_TIGON2 << r::REVISION_SHIFT;
-/// Bits of HOST_CONTROL that read as they were written: all but those of the interrupt, the resets and the revision
-/// (docs/tigon2-registers.md).
+/// Bits of HOST_CONTROL that read as they were written: 11:4, with byte and word swap. Below are commands and the interrupt, above the revision.
 const HOST_CONTROL_STORED: u32 = 0xFF0;
 /// Registers in the file.
 const WORDS: usize = (REGISTER_BYTES / 4) as usize;

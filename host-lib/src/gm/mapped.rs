@@ -42,8 +42,7 @@ impl<W: Window, S: System> Gm<W, S> {
         version
     }
 
-    /// Takes over the own number and the number of nodes, which the firmware has had from a mapper. Both are valid once the version of the
-    /// map is not 0: the firmware (`firmware/gm/src/probe.rs`) writes it last.
+    /// Reads the own number and the number of nodes, once there is a version.
     async fn take_numbers(&mut self) {
         self.node = self.board.read_sram(NODE).await as u16;
         self.nodes = self.board.read_sram(NODES).await.min(NODE_LIMIT) as u16;

@@ -324,7 +324,7 @@ fn a_value_that_is_awaited_needs_no_place() {
     });
 }
 
-/// Each order of so many members.
+/// All permutations of the ranks below `count`.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let Some(last) = count.checked_sub(1) else {
         return vec![Vec::new()];
