@@ -24,7 +24,7 @@ use emulator::wire::medium::Outbox;
 use emulator::wire::unit::Arrival;
 use emulator::{state, value_enum};
 use host_lib::address::MacAddress;
-use host_lib::window::{System, Window, WindowWatch};
+use host_lib::window::{System, SystemPort, Window, WindowWatch};
 
 /// A write sends a frame with this tag; once it has left, the word is 0 again.
 const SEND: u32 = 0;

@@ -18,7 +18,7 @@ use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
-use host_lib::window::{System, Window};
+use host_lib::window::{System, SystemPort, Window};
 
 const LATENCY_NS: u64 = 2_000;
 const RAISE: u32 = LocalControl::RAISE_INTERRUPT.bits();

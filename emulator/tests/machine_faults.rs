@@ -21,7 +21,7 @@ use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
-use host_lib::window::{System, Window, WindowWatch};
+use host_lib::window::{System, SystemPort, Window, WindowWatch};
 
 /// Notes of the programs, with times in nanoseconds.
 #[derive(Clone, Default)]

@@ -55,7 +55,8 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
     world.nodes[0]
         .programs
         .spawn("driver", |machine| async move {
-            let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;
+            let nic =
+                AceNic::start(machine.clone().into(), machine.into(), &firmware, config).await;
             let mut nic = nic.expect("whatever the firmware is, it is loaded");
             // The firmware may fail; the driver must continue.
             let _ = nic.wait_running().await;

@@ -15,7 +15,7 @@ use defs::tigon2::regs::{
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use crate::window::{FoundWord, PolledWord, System, Window, WindowWatch};
+use crate::window::{AnySystem, AnyWindow, FoundWord, PolledWord, System, Window, WindowWatch};
 
 /// Bytes of SRAM that the window always shows.
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
@@ -86,15 +86,15 @@ impl Cpu {
 /// SRAM addresses are byte addresses of words. Their two low bits are ignored: the window has 32-bit
 /// accesses only.
 #[derive(Debug)]
-pub struct BoardWindow<W> {
-    window: W,
+pub struct BoardWindow {
+    window: AnyWindow,
     /// The base of the 2 KB view, if it is known.
     view: Option<u32>,
 }
 
-impl<W: Window> BoardWindow<W> {
+impl BoardWindow {
     /// Takes over a window, which must have no other user from now on.
-    pub const fn new(window: W) -> Self {
+    pub const fn new(window: AnyWindow) -> Self {
         Self { window, view: None }
     }
 
@@ -104,7 +104,7 @@ impl<W: Window> BoardWindow<W> {
     }
 
     /// Returns the window.
-    pub fn into_inner(self) -> W {
+    pub fn into_inner(self) -> AnyWindow {
         self.window
     }
 
@@ -186,9 +186,9 @@ impl<W: Window> BoardWindow<W> {
     }
 
     /// [`poll_sram_any`](Self::poll_sram_any) for `timeout_ns` at most; `None` if no word is as expected in time.
-    pub async fn poll_sram_any_within<S: System>(
+    pub async fn poll_sram_any_within(
         &mut self,
-        system: &mut S,
+        system: &mut AnySystem,
         addresses: &[u32],
         (mask, expected): (u32, u32),
         timeout_ns: u64,
@@ -375,12 +375,13 @@ const fn in_any_byte_order(bits: HostControl) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, block_on};
+    use crate::at_once::block_on;
+    use crate::fake::Fake;
     use defs::tigon2::regs::TIMER;
 
     fn check_base_writes(addresses: &[u32], expected: &[u32]) {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         block_on(async {
             for &address in addresses {
                 board.write_sram(address, address).await;
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn a_foreign_write_to_the_base_is_not_forgotten() {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         block_on(async {
             board.write_sram(0x4000, 1).await;
             board.write_register(WINDOW_BASE, 0x8000).await;
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn bursts_are_split_where_the_window_ends() {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         let words: Vec<u32> = (1..=1030).collect();
         let mut back = vec![0; words.len()];
         block_on(async {
@@ -447,7 +448,7 @@ mod tests {
     /// Polls words of which one, and later another one, is 1; checks the number of writes to the base.
     fn check_polled(addresses: &[u32], found: usize, bases: usize) {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         block_on(async {
             board.write_sram(0x8000, 1).await;
             let before = fake.lock().base_writes();
@@ -474,14 +475,14 @@ mod tests {
         check_polled(&[0x4000, 0x4800, 0x4804, 0x4004], 3, 3);
         check_polled(&[0x200, 0x4000, 0x4800], 0, 0);
         check_polled(&[0x200, 0x4000, 0x4800], 2, 2);
-        let mut board = BoardWindow::new(Fake::new());
+        let mut board = BoardWindow::new(Fake::new().into());
         assert_eq!(block_on(board.poll_sram_any(&[], 1, 1, "nothing")), None);
     }
 
     #[test]
     fn a_reset_chip_has_both_cpus_halted() {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         block_on(async {
             board.write_sram(0x4000, 1).await;
             assert_eq!(board.halted_at().await, None);
@@ -512,7 +513,7 @@ mod tests {
     fn another_chip_is_refused() {
         let fake = Fake::new();
         fake.lock().registers.insert(HOST_CONTROL, 0xFFFF_FFFF);
-        let result = block_on(BoardWindow::new(fake).reset());
+        let result = block_on(BoardWindow::new(fake.into()).reset());
         assert_eq!(result, Err(ChipError::Revision { revision: 15 }));
     }
 }

@@ -2,10 +2,8 @@
 //! posted descriptors and completes them as the test says.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
-use std::pin::pin;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
 
 use defs::acenic::{COMMAND_CONSUMER, MAILBOX_COMMAND, MAILBOX_INTERRUPT};
 use defs::emp::control::{
@@ -21,9 +19,9 @@ use defs::tigon2::regs::{
     CPU_STATE, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl, WINDOW_BASE,
 };
 
+use crate::at_once::{AnswersAtOnce, port_at_once};
 use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
-    WindowWatch,
+    FoundWord, MachineAnswer, PhysicalAddress, PolledWord, SystemPort, VirtualAddress,
 };
 
 /// Tables of the fake firmware: the two descriptor pools meet at 0x1000 + 4000, and descriptor 614 crosses
@@ -365,16 +363,18 @@ fn entry(high: u32, low: u32) -> (u64, u16) {
     (address, (high >> 16) as u16)
 }
 
-impl Window for Fake {
-    async fn read(&mut self, offset: u32) -> u32 {
+impl fmt::Debug for Fake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fake")
+    }
+}
+
+impl AnswersAtOnce for Fake {
+    fn read(&self, offset: u32) -> u32 {
         self.lock().read(offset)
     }
 
-    async fn write(&mut self, offset: u32, value: u32) {
-        self.write_burst(offset, &[value]).await;
-    }
-
-    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
+    fn write_burst(&self, offset: u32, values: &[u32]) {
         let mut machine = self.lock();
         machine.writes.push((offset, values.to_vec()));
         let written = match values {
@@ -387,43 +387,42 @@ impl Window for Fake {
         }
     }
 
-    async fn poll_until(
-        &mut self,
-        offset: u32,
-        mask: u32,
-        expected: u32,
+    /// Polls each word once: nothing changes while a program waits.
+    fn poll(
+        &self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
         why: &'static str,
-    ) -> u32 {
-        let value = self.lock().read(offset);
-        assert_eq!(value & mask, expected, "would wait for ever for {why}");
-        value
-    }
-
-    async fn poll_any(
-        &mut self,
-        watches: &[WindowWatch],
-        why: &'static str,
-    ) -> Option<(usize, u32)> {
-        for (index, watch) in watches.iter().enumerate() {
-            if let Some((offset, value)) = watch.before {
-                self.write(offset, value).await;
-            }
-            let value = self.lock().read(watch.offset);
-            if value & watch.mask == watch.expected {
-                return Some((index, value));
+    ) -> MachineAnswer {
+        for (index, word) in words.iter().enumerate() {
+            let (value, mask, expected) = match *word {
+                PolledWord::Window(watch) => {
+                    if let Some((offset, value)) = watch.before {
+                        self.write_burst(offset, &[value]);
+                    }
+                    let value = self.lock().read(watch.offset);
+                    (value, watch.mask, watch.expected)
+                }
+                PolledWord::Memory(watch) => {
+                    let mut bytes = [0; 4];
+                    if let Err(address) = self.read_memory(watch.address, &mut bytes) {
+                        return MachineAnswer::BadAddress(address);
+                    }
+                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
+                }
+            };
+            if value & mask == expected {
+                return MachineAnswer::Found(FoundWord { index, value });
             }
         }
-        assert!(watches.is_empty(), "would wait for ever for {why}");
-        None
+        let Some(timeout_ns) = timeout_ns else {
+            panic!("would wait for ever for {why}");
+        };
+        self.lock().time_ns += timeout_ns;
+        MachineAnswer::TimedOut
     }
-}
 
-impl System for Fake {
-    async fn translate(
-        &mut self,
-        address: VirtualAddress,
-        length: u64,
-    ) -> Option<Vec<PhysicalAddress>> {
+    fn translate(&self, address: VirtualAddress, length: u64) -> Option<Vec<PhysicalAddress>> {
         let mut machine = self.lock();
         machine.translations += 1;
         let last = (address.0 + length - 1) / PAGE;
@@ -439,6 +438,29 @@ impl System for Fake {
         )
     }
 
+    fn pass(&self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
+    }
+
+    fn wait_interrupt(&self, timeout_ns: Option<u64>) -> bool {
+        let mut machine = self.lock();
+        match machine.interrupts.pop_front() {
+            Some(act) => {
+                act(&mut machine);
+                *machine.registers.entry(HOST_CONTROL).or_default() |= INTERRUPT;
+                true
+            }
+            None => {
+                machine.time_ns += timeout_ns.expect("nothing would ever happen");
+                false
+            }
+        }
+    }
+}
+
+port_at_once!(Fake);
+
+impl SystemPort for Fake {
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
         let mut machine = self.lock();
         assert_eq!(length, PAGE);
@@ -482,74 +504,7 @@ impl System for Fake {
         Some((VirtualAddress(address), PhysicalAddress(physical(address))))
     }
 
-    async fn poll_words(
-        &mut self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> Result<FoundWord, PollError> {
-        for (index, word) in words.iter().enumerate() {
-            let (value, mask, expected) = match *word {
-                PolledWord::Window(watch) => {
-                    if let Some((offset, value)) = watch.before {
-                        self.write(offset, value).await;
-                    }
-                    let value = self.lock().read(watch.offset);
-                    (value, watch.mask, watch.expected)
-                }
-                PolledWord::Memory(watch) => {
-                    let mut bytes = [0; 4];
-                    self.read_memory(watch.address, &mut bytes)
-                        .map_err(PollError::BadAddress)?;
-                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
-                }
-            };
-            if value & mask == expected {
-                return Ok(FoundWord { index, value });
-            }
-        }
-        if words.is_empty() {
-            return Err(PollError::NoWords);
-        }
-        let Some(timeout_ns) = timeout_ns else {
-            panic!("would wait for ever for {why}");
-        };
-        self.lock().time_ns += timeout_ns;
-        Err(TimedOut.into())
-    }
-
-    async fn sleep(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
-    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> Result<(), TimedOut> {
-        let mut machine = self.lock();
-        match machine.interrupts.pop_front() {
-            Some(act) => {
-                act(&mut machine);
-                *machine.registers.entry(HOST_CONTROL).or_default() |= INTERRUPT;
-                Ok(())
-            }
-            None => {
-                machine.time_ns += timeout_ns.expect("nothing would ever happen");
-                Err(TimedOut)
-            }
-        }
-    }
-
-    async fn compute(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
     fn now_ps(&self) -> u64 {
         self.lock().time_ns * 1000
-    }
-}
-
-/// Runs a future of the fake machine, which is never pending.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the fake machine never waits"),
     }
 }

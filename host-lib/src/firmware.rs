@@ -4,7 +4,6 @@ use defs::tigon2::map::SRAM_LIMIT;
 use thiserror::Error;
 
 use crate::board::BoardWindow;
-use crate::window::Window;
 
 pub mod linux;
 
@@ -41,7 +40,7 @@ impl Firmware {
     ///
     /// # Errors
     /// [`ImageError`]; then nothing has been written.
-    pub async fn load<W: Window>(&self, board: &mut BoardWindow<W>) -> Result<(), ImageError> {
+    pub async fn load(&self, board: &mut BoardWindow) -> Result<(), ImageError> {
         for (address, bytes) in &self.segments {
             check_segment(*address, bytes.len())?;
         }
@@ -81,11 +80,12 @@ pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, block_on};
+    use crate::at_once::block_on;
+    use crate::fake::Fake;
 
     fn load(segments: Vec<(u32, Vec<u8>)>) -> (Fake, Result<(), ImageError>) {
         let fake = Fake::new();
-        let mut board = BoardWindow::new(fake.clone());
+        let mut board = BoardWindow::new(fake.clone().into());
         let firmware = Firmware { segments, entry: 0 };
         let result = block_on(firmware.load(&mut board));
         (fake, result)

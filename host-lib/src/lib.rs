@@ -1,7 +1,8 @@
 //! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
 //! protocol, a LANai with GM.
 //!
-//! It depends on the traits [`Window`](window::Window) and [`System`](window::System), not on the emulator.
+//! It makes its requests at a [`MachinePort`](window::MachinePort), by the traits [`Window`](window::Window) and [`System`](window::System), and does
+//! not depend on the emulator, which is one of the machines that answer them.
 //! The layers, from the bottom:
 //!
 //! * [`window`]: the interface to the host system;
@@ -22,11 +23,11 @@
 //! ```
 //! use host_lib::emp::{Buffer, Config, Emp, MacAddress, Source, Tag};
 //! use host_lib::firmware::Firmware;
-//! use host_lib::window::{System, VirtualAddress, Window};
+//! use host_lib::window::{AnySystem, AnyWindow, VirtualAddress};
 //!
-//! async fn pong<W: Window, S: System>(
-//!     window: W,
-//!     system: S,
+//! async fn pong(
+//!     window: AnyWindow,
+//!     system: AnySystem,
 //!     firmware: &Firmware,
 //!     memory: VirtualAddress,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
@@ -62,5 +63,7 @@ pub mod sockets;
 
 pub use lanigon_window::{address, window};
 
+#[cfg(test)]
+mod at_once;
 #[cfg(test)]
 mod fake;

@@ -7,8 +7,8 @@ use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use lanigon_window::window::{
-    Computation, FoundWord, PhysicalAddress, PollError, PolledWord, SignalHandler, System,
-    TimedOut, VirtualAddress, Window, WindowWatch,
+    Computation, FoundWord, MachineAnswer, MachinePort, MachineRequest, PhysicalAddress,
+    PolledWord, PolledWords, SignalHandler, System, SystemPort, VirtualAddress,
 };
 
 use super::log::MemoryAct;
@@ -29,33 +29,25 @@ pub struct Machine {
     system_call: SimTime,
 }
 
-/// The answer to a request, once the program is resumed with it.
-struct PendingAnswer<'a, T> {
+/// A request that the node carries out.
+struct Performed<'a> {
     port: &'a SharedPort,
     request: Option<Request>,
-    /// The answer in a response; `None` if the response is one to another kind of request.
-    accept: fn(Response) -> Option<T>,
 }
 
-impl<T> Future for PendingAnswer<'_, T> {
-    type Output = T;
+impl Future for Performed<'_> {
+    type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         let request = self.request.take();
         let mut port = lock(self.port);
         if request.is_some() {
             port.request = request;
             return Poll::Pending;
         }
-        let Some(response) = port.response.take() else {
-            return Poll::Pending;
-        };
-        match (self.accept)(response) {
-            Some(answer) => Poll::Ready(answer),
-            None => {
-                port.mismatch = true;
-                Poll::Pending
-            }
+        match port.response.take() {
+            Some(_) => Poll::Ready(()),
+            None => Poll::Pending,
         }
     }
 }
@@ -70,22 +62,12 @@ impl Machine {
         }
     }
 
-    /// Asks the node for something; `accept` takes the answer out of the response, or says that it is none.
-    const fn ask<T>(
-        &self,
-        request: Request,
-        accept: fn(Response) -> Option<T>,
-    ) -> PendingAnswer<'_, T> {
-        PendingAnswer {
+    /// Issues a request and waits for its answer, whatever that is.
+    pub(super) fn perform(&self, request: Request) -> impl Future<Output = ()> + Send {
+        Performed {
             port: &self.port,
             request: Some(request),
-            accept,
         }
-    }
-
-    /// Issues a request and waits for its answer, whatever that is.
-    pub(super) async fn perform(&self, request: Request) {
-        self.ask(request, |_| Some(())).await;
     }
 
     /// Makes each interrupt of the board a signal to this program: `handler` begins, and the program stands still until it has
@@ -99,13 +81,13 @@ impl Machine {
         lock(&self.port).handler =
             Some(Handler(Box::new(move |machine| Box::pin(handler(machine)))));
         let enabled = true;
-        self.ask(Request::Signals { enabled }, done).await;
+        self.perform(Request::Signals { enabled }).await;
     }
 
     /// Ends the delivery of interrupts as signals to this program. A running handler continues.
     pub async fn ignore_interrupts(&mut self) {
         let enabled = false;
-        self.ask(Request::Signals { enabled }, done).await;
+        self.perform(Request::Signals { enabled }).await;
     }
 
     /// Whether an observer wants calls of host programs.
@@ -150,7 +132,7 @@ impl Machine {
     pub(super) async fn work_until(&self, time: SimTime) {
         let span = time.saturating_sub(self.now());
         if span > SimTime::ZERO {
-            self.ask(Request::Compute(span), done).await;
+            self.perform(Request::Compute(span)).await;
         }
     }
 
@@ -169,79 +151,90 @@ impl Machine {
     pub fn now(&self) -> SimTime {
         lock(&self.port).now
     }
+
+    /// The node's form of a program's request; `None` if it takes no time.
+    fn request(&self, request: MachineRequest<'_>) -> Option<Request> {
+        Some(match request {
+            MachineRequest::Read { offset } => Request::Read { offset },
+            MachineRequest::Write { offset, values } => {
+                let values = Words::new(values);
+                Request::Write { offset, values }
+            }
+            MachineRequest::Poll {
+                words,
+                timeout_ns,
+                why,
+            } => poll_request(words, timeout_ns.map(SimTime::from_ns), why),
+            MachineRequest::Translate { address, length } => {
+                let address = address.0;
+                Request::Translate { address, length }
+            }
+            MachineRequest::Compute { nanoseconds } => {
+                Request::Compute(SimTime::from_ns(nanoseconds))
+            }
+            MachineRequest::ChargeCopy { bytes } => return computing(self.copy.copy_time(bytes)),
+            MachineRequest::SystemCall => return computing(self.system_call),
+            MachineRequest::Sleep { nanoseconds } => Request::Sleep(SimTime::from_ns(nanoseconds)),
+            MachineRequest::WaitInterrupt { timeout_ns } => {
+                let timeout = timeout_ns.map(SimTime::from_ns);
+                Request::Interrupt { timeout }
+            }
+            MachineRequest::EnableSignals => Request::Signals { enabled: true },
+        })
+    }
 }
 
-impl Window for Machine {
-    async fn read(&mut self, offset: u32) -> u32 {
-        self.ask(Request::Read { offset }, word).await
-    }
+/// The request to compute for this time, if it is any.
+fn computing(span: SimTime) -> Option<Request> {
+    (span > SimTime::ZERO).then_some(Request::Compute(span))
+}
 
-    async fn write(&mut self, offset: u32, value: u32) {
-        self.write_burst(offset, &[value]).await;
-    }
-
-    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
-        let values = Words::new(values);
-        self.ask(Request::Write { offset, values }, done).await;
-    }
-
-    async fn poll_until(
-        &mut self,
-        offset: u32,
-        mask: u32,
-        expected: u32,
-        why: &'static str,
-    ) -> u32 {
-        let poll = PollRequest {
-            offset,
-            mask,
-            expected,
-            at: 0,
-            why,
+impl MachinePort for Machine {
+    fn start(&mut self, request: MachineRequest<'_>, _: &mut Context<'_>) -> Poll<MachineAnswer> {
+        let Some(request) = self.request(request) else {
+            return Poll::Ready(MachineAnswer::Done);
         };
-        let timeout = None;
-        self.ask(Request::Poll { poll, timeout }, word).await
+        lock(&self.port).request = Some(request);
+        Poll::Pending
     }
 
-    async fn poll_any(
-        &mut self,
-        watches: &[WindowWatch],
-        why: &'static str,
-    ) -> Option<(usize, u32)> {
-        if watches.is_empty() {
-            return None;
+    fn proceed(&mut self, _: &mut Context<'_>) -> Poll<MachineAnswer> {
+        let mut port = lock(&self.port);
+        let Some(response) = port.response.take() else {
+            return Poll::Pending;
+        };
+        match answer(response) {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                port.mismatch = true;
+                Poll::Pending
+            }
         }
-        let request = Request::PollAny {
-            words: watches.iter().copied().map(PolledWord::Window).collect(),
-            timeout: None,
-            why,
-        };
-        let found = self.ask(request, |response| match response {
-            Response::Found(index, value) => Some((index, value)),
-            _ => None,
-        });
-        Some(found.await)
+    }
+
+    fn refuse_answer(&mut self) {
+        lock(&self.port).mismatch = true;
     }
 }
 
-impl System for Machine {
-    async fn translate(
-        &mut self,
-        address: VirtualAddress,
-        length: u64,
-    ) -> Option<Vec<PhysicalAddress>> {
-        let address = address.0;
-        let pages = self.ask(
-            Request::Translate { address, length },
-            |response| match response {
-                Response::Pages(pages) => Some(pages),
-                _ => None,
-            },
-        );
-        let pages = pages.await?;
-        Some(pages.into_iter().map(PhysicalAddress).collect())
-    }
+/// The answer in a response; `None` if it is none.
+fn answer(response: Response) -> Option<MachineAnswer> {
+    Some(match response {
+        Response::Done => MachineAnswer::Done,
+        Response::Word(word) => MachineAnswer::Word(word),
+        Response::Found(index, value) => MachineAnswer::Found(FoundWord { index, value }),
+        Response::Pages(pages) => {
+            let pages = pages.map(|pages| pages.into_iter().map(PhysicalAddress).collect());
+            MachineAnswer::Pages(pages)
+        }
+        Response::Interrupt(came) => MachineAnswer::Interrupt(came),
+        Response::TimedOut => MachineAnswer::TimedOut,
+        Response::BadAddress(address) => MachineAnswer::BadAddress(VirtualAddress(address)),
+        Response::Signal => return None,
+    })
+}
 
+impl SystemPort for Machine {
     fn allocate(&mut self, length: u64) -> Option<VirtualAddress> {
         let act = || MemoryAct::Allocate(length);
         match self.change_memory(act, |memory| Allocated(memory.allocate(length))) {
@@ -300,65 +293,8 @@ impl System for Machine {
         }
     }
 
-    async fn poll_words(
-        &mut self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> Result<FoundWord, PollError> {
-        if words.is_empty() {
-            return Err(PollError::NoWords);
-        }
-        let timeout = timeout_ns.map(SimTime::from_ns);
-        self.ask(poll_request(words, timeout, why), |response| {
-            Some(match response {
-                Response::Word(value) => Ok(FoundWord { index: 0, value }),
-                Response::Found(index, value) => Ok(FoundWord { index, value }),
-                Response::TimedOut => Err(TimedOut.into()),
-                Response::BadAddress(address) => {
-                    Err(PollError::BadAddress(VirtualAddress(address)))
-                }
-                _ => return None,
-            })
-        })
-        .await
-    }
-
-    async fn compute(&mut self, nanoseconds: u64) {
-        let span = SimTime::from_ns(nanoseconds);
-        self.ask(Request::Compute(span), done).await;
-    }
-
-    async fn charge_copy(&mut self, bytes: usize) {
-        let span = self.copy.copy_time(bytes);
-        if span > SimTime::ZERO {
-            self.ask(Request::Compute(span), done).await;
-        }
-    }
-
-    async fn system_call(&mut self) {
-        let span = self.system_call;
-        if span > SimTime::ZERO {
-            self.ask(Request::Compute(span), done).await;
-        }
-    }
-
-    async fn sleep(&mut self, nanoseconds: u64) {
-        let span = SimTime::from_ns(nanoseconds);
-        self.ask(Request::Sleep(span), done).await;
-    }
-
-    async fn wait_interrupt(&mut self, timeout_ns: Option<u64>) -> Result<(), TimedOut> {
-        let timeout = timeout_ns.map(SimTime::from_ns);
-        let came = self.ask(Request::Interrupt { timeout }, |response| match response {
-            Response::Interrupt(came) => Some(came),
-            _ => None,
-        });
-        came.await.then_some(()).ok_or(TimedOut)
-    }
-
-    async fn on_signal(&mut self, mut handler: SignalHandler) -> Option<Computation> {
-        self.handle_interrupts(move |_| handler()).await;
+    fn set_handler(&mut self, mut handler: SignalHandler) -> Option<Computation> {
+        lock(&self.port).handler = Some(Handler(Box::new(move |_| handler())));
         let machine = self.clone();
         Some(Box::new(move |nanoseconds| {
             let mut machine = machine.clone();
@@ -379,25 +315,15 @@ impl System for Machine {
     }
 }
 
-/// The answer to a read.
-fn word(response: Response) -> Option<u32> {
-    match response {
-        Response::Word(word) => Some(word),
-        _ => None,
-    }
-}
-
-/// The answer to a request without a result.
-fn done(response: Response) -> Option<()> {
-    match response {
-        Response::Done => Some(()),
-        _ => None,
-    }
-}
-
 /// The request that polls these words. One word of the window, or words of memory alone, need not be polled one by one.
-fn poll_request(words: &[PolledWord], timeout: Option<SimTime>, why: &'static str) -> Request {
-    if let [PolledWord::Window(watch)] = *words
+fn poll_request(words: PolledWords<'_>, timeout: Option<SimTime>, why: &'static str) -> Request {
+    let single = match words {
+        PolledWords::Window([watch]) | PolledWords::Words([PolledWord::Window(watch)]) => {
+            Some(watch)
+        }
+        PolledWords::Window(_) | PolledWords::Words(_) => None,
+    };
+    if let Some(watch) = single
         && watch.before.is_none()
     {
         let poll = PollRequest {
@@ -413,16 +339,18 @@ fn poll_request(words: &[PolledWord], timeout: Option<SimTime>, why: &'static st
         PolledWord::Memory(watch) => Some(*watch),
         PolledWord::Window(_) => None,
     };
-    match words.iter().map(of_memory).collect() {
-        Some(words) => Request::PollMemory {
+    if let PolledWords::Words(words) = words
+        && let Some(words) = words.iter().map(of_memory).collect()
+    {
+        return Request::PollMemory {
             words,
             timeout,
             why,
-        },
-        None => Request::PollAny {
-            words: words.to_vec(),
-            timeout,
-            why,
-        },
+        };
+    }
+    Request::PollAny {
+        words: words.to_vec(),
+        timeout,
+        why,
     }
 }

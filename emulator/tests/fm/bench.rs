@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::pipeline::Pipeline;
-use emulator::host::machine::Machine;
 use emulator::image::{Image, MemoryLimits};
 use emulator::lanai::board::Lanai;
 use emulator::lanai::timing::Timing;
@@ -24,7 +23,7 @@ const SRAM_BYTES: u32 = 1 << 20;
 const STARTED_NS: u64 = 20_000_000;
 
 /// A host's library on its emulated machine.
-pub type Host = Fm<Machine, Machine>;
+pub type Host = Fm;
 
 /// Results of programs, shared with the test.
 pub type Shared<T> = Arc<Mutex<T>>;
@@ -108,7 +107,7 @@ impl Bench {
         let firmware = self.firmware.clone();
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("fm", |machine| async move {
-            let fm = Fm::start(machine.clone(), machine, &firmware, config).await;
+            let fm = Fm::start(machine.clone().into(), machine.into(), &firmware, config).await;
             let mut fm = fm.unwrap_or_else(|error| panic!("{error}"));
             let now_ns = fm.system().now_ps() / 1000;
             fm.system().sleep(STARTED_NS - now_ns).await;

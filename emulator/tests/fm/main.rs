@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use defs::fm::map::Counter;
 use defs::fm::probe::Event;
 use emulator::image::stack;
-use host_lib::window::System;
 
 use bench::{Bench, Host, Shared, image};
 

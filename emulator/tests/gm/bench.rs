@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use emulator::board::CpuId;
 use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::pipeline::Pipeline;
-use emulator::host::machine::Machine;
 use emulator::image::{Image, MemoryLimits, stack};
 use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
@@ -25,7 +24,7 @@ use host_lib::lanai::Family;
 pub const SRAM_BYTES: u32 = 1 << 20;
 
 /// A host's library on its emulated machine.
-pub type Host = Gm<Machine, Machine>;
+pub type Host = Gm;
 
 /// Results of programs, shared with the test.
 pub type Shared<T> = Arc<Mutex<T>>;
@@ -129,7 +128,13 @@ impl Bench {
         let firmware = self.firmware.clone();
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("gm", |machine| async move {
-            let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
+            let gm = Gm::start(
+                machine.clone().into(),
+                machine.into(),
+                Some(&firmware),
+                config,
+            )
+            .await;
             run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
         });
     }
@@ -144,7 +149,13 @@ impl Bench {
         let firmware = self.firmware.clone();
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("gm", |machine| async move {
-            let gm = Gm::start(machine.clone(), machine, Some(&firmware), config).await;
+            let gm = Gm::start(
+                machine.clone().into(),
+                machine.into(),
+                Some(&firmware),
+                config,
+            )
+            .await;
             run(gm.unwrap_or_else(|error| panic!("{error}"))).await;
         });
     }
@@ -154,14 +165,14 @@ impl Bench {
         &mut self,
         node: u16,
         settings: Settings,
-        run: impl FnOnce(Mapper<Machine, Machine>) -> F + Send + 'static,
+        run: impl FnOnce(Mapper) -> F + Send + 'static,
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let family = self.family;
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("mapper", move |machine| async move {
-            let mut mapper = Mapper::new(machine.clone(), machine, family, settings);
+            let mut mapper = Mapper::new(machine.clone().into(), machine.into(), family, settings);
             mapper.await_start().await;
             run(mapper).await;
         });

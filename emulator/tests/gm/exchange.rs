@@ -5,7 +5,6 @@ use std::sync::Arc;
 use emulator::cpu::clock::CpuClock;
 use emulator::lanai::board::Lanai;
 use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, SendRequest, Status, size_for};
-use host_lib::window::System;
 
 use crate::bench::{Bench, Host, Shared};
 

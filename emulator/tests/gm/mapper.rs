@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use emulator::host::machine::Machine;
 use emulator::lanai::crc::crc32;
 use emulator::sim::time::SimTime;
 use emulator::wire::myrinet::Packet;
@@ -187,7 +186,7 @@ fn check_moves(profile: &str) {
     }
     let reports: Shared<Vec<(u64, Report, String)>> = Shared::default();
     let left = Arc::clone(&reports);
-    let mapper = move |mut mapper: Mapper<Machine, Machine>| async move {
+    let mapper = move |mut mapper: Mapper| async move {
         while mapper.system_mut().now_ps() < ms(150).ps() {
             if let Some(report) = mapper.maintain().await.expect("an answer") {
                 let now = mapper.system_mut().now_ps();

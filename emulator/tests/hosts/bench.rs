@@ -11,7 +11,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::timing::Timing;
-use host_lib::window::{MemoryWatch, PolledWord, System, VirtualAddress, WindowWatch};
+use host_lib::window::{MemoryWatch, PolledWord, SystemPort, VirtualAddress, WindowWatch};
 
 use crate::script::{Act, INTERRUPT, Script};
 

@@ -4,7 +4,7 @@ use cases::cases;
 use emulator::host::machine::Machine;
 use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
-use host_lib::window::{PolledWord, System, VirtualAddress};
+use host_lib::window::{PolledWord, System, SystemPort, VirtualAddress};
 use proptest::prelude::*;
 
 use crate::bench::{Bench, costs, memory, window};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use emulator::host::tape::{Actions, Recording};
 use emulator::sim::time::SimTime;
-use host_lib::window::{System, VirtualAddress, Window};
+use host_lib::window::{System, SystemPort, VirtualAddress, Window};
 
 use crate::bench::{Bench, costs, memory, us, window};
 use crate::script::Act;

@@ -4,7 +4,7 @@ use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::window::{
-    PollError, PolledWord, System, TimedOut, VirtualAddress, Window, WindowWatch,
+    PollError, PolledWord, System, SystemPort, TimedOut, VirtualAddress, Window, WindowWatch,
 };
 
 use crate::bench::{Bench, costs, memory, notes, ns, us, window};

@@ -11,7 +11,7 @@ use super::AceNic;
 use super::error::CommandError;
 use super::memory::WORD_BYTES;
 use crate::address::MacAddress;
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// A command to the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ const COMMAND_TIMEOUT_NS: u64 = 100_000_000;
 /// Poll interval of the firmware's index.
 const COMMAND_POLL_NS: u64 = 10_000;
 
-impl<W: Window, S: System> AceNic<W, S> {
+impl AceNic {
     /// Gives a command to the firmware, without waiting for its execution.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use defs::tigon2::regs::{LOCAL_CONTROL, LocalControl};
 use super::error::EepromError;
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, System};
 
 /// Position of the own address: eight bytes, of which the first two are 0.
 const MAC_ADDRESS: u16 = 0x8C;
@@ -18,9 +18,9 @@ const SELECT_READ: u8 = 0xA1;
 const REST_NS: u64 = 2_000;
 
 /// Reads the board's own address.
-pub(super) async fn read_address<W: Window, S: System>(
-    board: &mut BoardWindow<W>,
-    system: &mut S,
+pub(super) async fn read_address(
+    board: &mut BoardWindow,
+    system: &mut AnySystem,
 ) -> Result<MacAddress, EepromError> {
     let mut wires = Wires { board, system };
     let high = wires.read_word(MAC_ADDRESS).await?;
@@ -33,12 +33,12 @@ pub(super) async fn read_address<W: Window, S: System>(
 }
 
 /// The two wires of the EEPROM, which the host moves by bits of a register.
-struct Wires<'a, W, S> {
-    board: &'a mut BoardWindow<W>,
-    system: &'a mut S,
+struct Wires<'a> {
+    board: &'a mut BoardWindow,
+    system: &'a mut AnySystem,
 }
 
-impl<W: Window, S: System> Wires<'_, W, S> {
+impl Wires<'_> {
     async fn read_word(&mut self, address: u16) -> Result<u32, EepromError> {
         let mut word = 0;
         for offset in 0..4 {

@@ -3,7 +3,7 @@
 //! The control transfers keep the value of a 32-bit word (`Mode` in `defs::acenic`), so that
 //! a structure is little-endian words here. Frames keep the order of their bytes.
 
-use crate::window::{PhysicalAddress, System, VirtualAddress};
+use crate::window::{AnySystem, PhysicalAddress, VirtualAddress};
 
 use super::error::MemoryError;
 
@@ -19,7 +19,7 @@ pub(super) struct DmaRegion {
 
 impl DmaRegion {
     /// A new one, all zeros.
-    pub(super) fn allocate<S: System>(system: &mut S, bytes: u32) -> Result<Self, MemoryError> {
+    pub(super) fn allocate(system: &mut AnySystem, bytes: u32) -> Result<Self, MemoryError> {
         let (address, physical) = system
             .allocate_contiguous(u64::from(bytes))
             .ok_or(MemoryError::Exhausted { bytes })?;
@@ -41,9 +41,9 @@ impl DmaRegion {
         VirtualAddress(self.address.0 + offset as u64)
     }
 
-    pub(super) fn write_bytes<S: System>(
+    pub(super) fn write_bytes(
         &self,
-        system: &mut S,
+        system: &mut AnySystem,
         offset: u32,
         bytes: &[u8],
     ) -> Result<(), MemoryError> {
@@ -52,9 +52,9 @@ impl DmaRegion {
             .map_err(|address| MemoryError::Unmapped { address })
     }
 
-    pub(super) fn read_bytes<S: System>(
+    pub(super) fn read_bytes(
         &self,
-        system: &S,
+        system: &AnySystem,
         offset: u32,
         bytes: &mut [u8],
     ) -> Result<(), MemoryError> {
@@ -63,9 +63,9 @@ impl DmaRegion {
             .map_err(|address| MemoryError::Unmapped { address })
     }
 
-    pub(super) fn write_words<S: System>(
+    pub(super) fn write_words(
         &self,
-        system: &mut S,
+        system: &mut AnySystem,
         offset: u32,
         words: &[u32],
     ) -> Result<(), MemoryError> {
@@ -73,9 +73,9 @@ impl DmaRegion {
         self.write_bytes(system, offset, &bytes)
     }
 
-    pub(super) fn read_words<S: System, const N: usize>(
+    pub(super) fn read_words<const N: usize>(
         &self,
-        system: &S,
+        system: &AnySystem,
         offset: u32,
     ) -> Result<[u32; N], MemoryError> {
         let mut words = [0; N];
@@ -87,7 +87,7 @@ impl DmaRegion {
         Ok(words)
     }
 
-    pub(super) fn read_word<S: System>(&self, system: &S, offset: u32) -> Result<u32, MemoryError> {
+    pub(super) fn read_word(&self, system: &AnySystem, offset: u32) -> Result<u32, MemoryError> {
         let [word] = self.read_words(system, offset)?;
         Ok(word)
     }

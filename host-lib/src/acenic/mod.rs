@@ -17,13 +17,13 @@
 //! ```
 //! use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, SendOptions};
 //! use host_lib::firmware::Firmware;
-//! use host_lib::window::{System, Window};
+//! use host_lib::window::{AnySystem, AnyWindow};
 //!
 //! const SECOND_NS: u64 = 1_000_000_000;
 //!
-//! async fn echo<W: Window, S: System>(
-//!     window: W,
-//!     system: S,
+//! async fn echo(
+//!     window: AnyWindow,
+//!     system: AnySystem,
 //!     firmware: &Firmware,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut nic = AceNic::start(window, system, firmware, Config::default()).await?;
@@ -81,8 +81,7 @@ pub use statistics::Statistics;
 
 use crate::address::MacAddress;
 use crate::board::{BoardWindow, ChipError, Cpu};
-use crate::window::System;
-use crate::window::Window;
+use crate::window::{AnySystem, SystemPort};
 use memory::{DmaRegion, WORD_BYTES};
 use receive::Receiver;
 use send::Sender;
@@ -101,9 +100,9 @@ const MOST_FIRST_MISTAKES: usize = 8;
 
 /// An adapter and its driver.
 #[derive(Debug)]
-pub struct AceNic<W, S> {
-    board: BoardWindow<W>,
-    system: S,
+pub struct AceNic {
+    board: BoardWindow,
+    system: AnySystem,
     config: Config,
     address: MacAddress,
     /// General information block.
@@ -127,7 +126,7 @@ pub struct AceNic<W, S> {
     released_ps: u64,
 }
 
-impl<W: Window, S: System> AceNic<W, S> {
+impl AceNic {
     /// The own Ethernet address.
     #[must_use]
     pub const fn address(&self) -> MacAddress {
@@ -160,17 +159,17 @@ impl<W: Window, S: System> AceNic<W, S> {
 
     /// The host system, for memory and time.
     #[must_use]
-    pub const fn system(&self) -> &S {
-        &self.system
+    pub fn system(&self) -> &dyn SystemPort {
+        &*self.system
     }
 
     /// The host system, mutable.
-    pub const fn system_mut(&mut self) -> &mut S {
-        &mut self.system
+    pub fn system_mut(&mut self) -> &mut dyn SystemPort {
+        &mut *self.system
     }
 
     /// The board, for accesses without a method here.
-    pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
+    pub const fn board_mut(&mut self) -> &mut BoardWindow {
         &mut self.board
     }
 

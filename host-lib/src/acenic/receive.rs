@@ -11,7 +11,7 @@ use defs::acenic::{
 use super::config::Config;
 use super::error::{MemoryError, Mistake};
 use super::memory::DmaRegion;
-use crate::window::System;
+use crate::window::AnySystem;
 
 /// A ring of receive buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +81,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    fn new<S: System>(
-        system: &mut S,
-        kind: RingKind,
-        config: &Config,
-    ) -> Result<Self, MemoryError> {
+    fn new(system: &mut AnySystem, kind: RingKind, config: &Config) -> Result<Self, MemoryError> {
         let (entries, count, buffer_bytes, flags) = match kind {
             RingKind::Standard => (
                 STANDARD_ENTRIES,
@@ -170,7 +166,7 @@ impl Pool {
     }
 
     /// Posts every buffer that the firmware does not own.
-    pub(super) fn fill<S: System>(&mut self, system: &mut S) -> Result<(), MemoryError> {
+    pub(super) fn fill(&mut self, system: &mut AnySystem) -> Result<(), MemoryError> {
         for buffer in 0..self.posted.len() {
             if !self.posted[buffer] {
                 self.post(system, buffer as u32)?;
@@ -179,7 +175,7 @@ impl Pool {
         Ok(())
     }
 
-    fn post<S: System>(&mut self, system: &mut S, buffer: u32) -> Result<(), MemoryError> {
+    fn post(&mut self, system: &mut AnySystem, buffer: u32) -> Result<(), MemoryError> {
         let [high, low] = self.buffers.bus_words(buffer * self.stride());
         let words = [
             high,
@@ -224,7 +220,7 @@ pub(super) struct Receiver {
 pub(super) type Return = Result<ReceivedFrame, Mistake>;
 
 impl Receiver {
-    pub(super) fn new<S: System>(system: &mut S, config: &Config) -> Result<Self, MemoryError> {
+    pub(super) fn new(system: &mut AnySystem, config: &Config) -> Result<Self, MemoryError> {
         Ok(Self {
             standard: Pool::new(system, RingKind::Standard, config)?,
             jumbo: Pool::new(system, RingKind::Jumbo, config)?,
@@ -248,9 +244,9 @@ impl Receiver {
     }
 
     /// Takes the frames before `producer` from the return ring, and posts their buffers again.
-    pub(super) fn take_frames<S: System>(
+    pub(super) fn take_frames(
         &mut self,
-        system: &mut S,
+        system: &mut AnySystem,
         producer: u32,
     ) -> Result<Vec<Return>, MemoryError> {
         if producer >= self.return_entries {
@@ -269,9 +265,9 @@ impl Receiver {
         Ok(taken)
     }
 
-    fn take_one<S: System>(
+    fn take_one(
         &mut self,
-        system: &mut S,
+        system: &mut AnySystem,
         entry: u32,
         [_, _, index_length, type_flags, sums, errors_vlan, _, opaque]: [u32; 8],
     ) -> Result<Return, MemoryError> {

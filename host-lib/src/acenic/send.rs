@@ -8,7 +8,7 @@ use super::AceNic;
 use super::config::{Config, SendRing};
 use super::error::{MemoryError, Mistake, SendError};
 use super::memory::DmaRegion;
-use crate::window::{System, Window};
+use crate::window::AnySystem;
 
 /// Bytes of an Ethernet header: the shortest frame that can be sent.
 pub const SHORTEST_FRAME_BYTES: usize = 14;
@@ -51,7 +51,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new<S: System>(system: &mut S, config: &Config) -> Result<Self, MemoryError> {
+    pub(super) fn new(system: &mut AnySystem, config: &Config) -> Result<Self, MemoryError> {
         let entries = match config.send_ring {
             SendRing::Host => SEND_ENTRIES,
             SendRing::Nic { .. } => SEND_NIC_ENTRIES,
@@ -110,9 +110,9 @@ impl Sender {
     }
 
     /// Copies a fragment to the buffer of the next descriptor; returns the descriptor.
-    fn place<S: System>(
+    fn place(
         &self,
-        system: &mut S,
+        system: &mut AnySystem,
         entry: u32,
         fragment: Fragment<'_>,
         flags: Flags,
@@ -146,7 +146,7 @@ impl Sender {
     }
 }
 
-impl<W: Window, S: System> AceNic<W, S> {
+impl AceNic {
     /// Sends a frame (without FCS).
     ///
     /// # Errors

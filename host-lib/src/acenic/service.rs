@@ -17,7 +17,7 @@ use super::statistics::Statistics;
 use super::{
     AceNic, EVENT_PRODUCER, MOST_FIRST_MISTAKES, MOST_HISTORY, RETURN_PRODUCER, SEND_CONSUMER,
 };
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// Results of an interrupt handler or a check of the rings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,7 +78,7 @@ fn extend<T>(kept: &mut Vec<T>, more: Vec<T>) {
     kept.extend(more.into_iter().take(room));
 }
 
-impl<W: Window, S: System> AceNic<W, S> {
+impl AceNic {
     /// Waits up to `timeout_ns` for an interrupt and handles it. After a timeout the result is empty.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use super::{AceNic, EVENT_PRODUCER, INDEX_BYTES, RETURN_PRODUCER, SEND_CONSUMER,
 use crate::address::MacAddress;
 use crate::board::{BoardWindow, Cpu};
 use crate::firmware::Firmware;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, AnyWindow};
 
 /// SRAM that is cleared before the firmware is loaded: its zeroed data is not part of the file. The range
 /// fits the smallest board.
@@ -33,15 +33,15 @@ const COMMAND_RING_ADDRESS: [u32; 2] = [0, MAILBOX_BASE];
 /// Interface number: this is the host's only interface.
 const INTERFACE: u32 = 1;
 
-impl<W: Window, S: System> AceNic<W, S> {
+impl AceNic {
     /// Resets the board behind `window`, loads the firmware, writes the settings and starts it.
     /// [`AceNic::wait_running`] waits for its start report.
     ///
     /// # Errors
     /// [`StartError`]: settings, chip, EEPROM, image or host memory are not usable.
     pub async fn start(
-        window: W,
-        mut system: S,
+        window: AnyWindow,
+        mut system: AnySystem,
         firmware: &Firmware,
         config: Config,
     ) -> Result<Self, StartError> {
@@ -266,7 +266,7 @@ impl<W: Window, S: System> AceNic<W, S> {
 }
 
 /// Resets the chip: both CPUs halted, no interrupt.
-async fn reset<W: Window>(board: &mut BoardWindow<W>) -> Result<(), StartError> {
+async fn reset(board: &mut BoardWindow) -> Result<(), StartError> {
     board.reset_chip().await?;
     board.halt(Cpu::A).await?;
     board
@@ -284,7 +284,7 @@ const fn address_words(address: MacAddress) -> [(u32, u32); 2] {
     ]
 }
 
-async fn write_words<W: Window>(board: &mut BoardWindow<W>, words: &[(u32, u32)]) {
+async fn write_words(board: &mut BoardWindow, words: &[(u32, u32)]) {
     for &(address, value) in words {
         board.write_sram(address, value).await;
     }

@@ -25,11 +25,10 @@
 //! ```
 //! use host_lib::dsm::{Dsm, DsmError, Protocol, Report, Settings};
 //! use host_lib::gm::{Gm, collective::Endpoint};
-//! use host_lib::window::{System, Window};
 //!
 //! /// The sum of the squares of all ranks, computed with one accumulator under a lock.
-//! async fn squares<W: Window, S: System>(
-//!     gm: Gm<W, S>,
+//! async fn squares(
+//!     gm: Gm,
 //!     members: &[Endpoint],
 //!     own: Endpoint,
 //! ) -> Result<(u64, Report), DsmError> {
@@ -74,7 +73,7 @@ pub use settings::{
 
 use crate::gm::collective::Endpoint;
 use crate::gm::{Buffer, Gm, MemoryError};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::VirtualAddress;
 use interval::{Interval, IntervalLog, VectorTime};
 use layout::Layout;
 use message::DsmMessage;
@@ -88,8 +87,8 @@ use sync::{Lock, PendingNotices};
 const NO_HOME: u32 = u32::MAX;
 
 /// The shared memory as one node sees it.
-pub struct Dsm<W, S> {
-    network: DsmNetwork<W, S>,
+pub struct Dsm {
+    network: DsmNetwork,
     settings: Settings,
     layout: Layout,
     own: usize,
@@ -127,13 +126,13 @@ struct PendingReplies {
     departed: bool,
 }
 
-impl<W: Window, S: System> Dsm<W, S> {
+impl Dsm {
     /// Begins: all members call this with the same list and settings. The port of `own` is open and used for nothing else.
     ///
     /// # Errors
     /// [`DsmError`].
     pub async fn start(
-        mut gm: Gm<W, S>,
+        mut gm: Gm,
         members: &[Endpoint],
         own: Endpoint,
         settings: Settings,
@@ -205,7 +204,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// The ranks of the other nodes.
-    fn others(&self) -> impl Iterator<Item = usize> + use<W, S> {
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.own;
         (0..self.nodes()).filter(move |rank| *rank != own)
     }

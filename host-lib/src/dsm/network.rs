@@ -9,7 +9,7 @@ use crate::gm::atomic::{AtomicOperation, Word};
 use crate::gm::channel::{BufferClass, Channel, ChannelEvent, buffer_bytes};
 use crate::gm::collective::{BoardOperation, Completed, Endpoint};
 use crate::gm::{Buffer, Event, Gm, Priority, Remote, SendId};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Buffers: for requests and replies, and for changes of pages.
 const CLASSES: [BufferClass; 2] = [
@@ -57,8 +57,8 @@ enum Post {
 }
 
 /// The port of a node and its traffic.
-pub(super) struct DsmNetwork<W, S> {
-    pub(super) gm: Gm<W, S>,
+pub(super) struct DsmNetwork {
+    pub(super) gm: Gm,
     channel: Channel,
     posts: Posts,
     pub(super) members: Vec<Endpoint>,
@@ -71,9 +71,9 @@ pub(super) struct DsmNetwork<W, S> {
     parts: Vec<Vec<u8>>,
 }
 
-impl<W: Window, S: System> DsmNetwork<W, S> {
+impl DsmNetwork {
     pub(super) async fn new(
-        mut gm: Gm<W, S>,
+        mut gm: Gm,
         members: &[Endpoint],
         port: u8,
         posts: Posts,

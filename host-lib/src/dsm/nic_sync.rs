@@ -15,7 +15,6 @@ use defs::gm::event::Status;
 
 use crate::gm::atomic::AtomicOperation;
 use crate::gm::collective::{BoardGroup, Gossip, Group};
-use crate::window::{System, Window};
 
 use super::interval::Interval;
 use super::layout::LOG_BYTES;
@@ -42,7 +41,7 @@ pub(super) struct NicBarrier {
     pub(super) notices: Vec<VecDeque<Vec<Arc<Interval>>>>,
 }
 
-impl<W: Window, S: System> Dsm<W, S> {
+impl Dsm {
     /// Makes the group known to the own board, and waits until all nodes have done so.
     pub(super) async fn open_nic_barrier(&mut self) -> Result<(), DsmError> {
         let members = &self.network.members;

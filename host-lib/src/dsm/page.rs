@@ -2,7 +2,7 @@
 
 use crate::gm::atomic::AtomicOperation;
 use crate::gm::{Status, collective::Completed};
-use crate::window::{System, Window};
+use crate::window::System;
 
 use super::interval::VectorTime;
 use super::{Diffs, Dsm, DsmError, DsmMessage, NO_HOME, Protocol};
@@ -66,7 +66,7 @@ impl Page {
     }
 }
 
-impl<W: Window, S: System> Dsm<W, S> {
+impl Dsm {
     /// The node that keeps the entry of a page in the home table.
     pub(super) const fn default_home(&self, page: u32) -> usize {
         page as usize % self.nodes()

@@ -2,7 +2,7 @@
 
 use defs::gm::event::Status;
 
-use crate::window::{System, Window};
+use crate::window::System;
 
 use super::diff::Diff;
 use super::interval::VectorTime;
@@ -28,7 +28,7 @@ impl PageChanges {
     }
 }
 
-impl<W: Window, S: System> Dsm<W, S> {
+impl Dsm {
     /// Handles a message. One that needs the handler pays for the interrupt and the dispatch.
     pub(super) async fn handle(
         &mut self,

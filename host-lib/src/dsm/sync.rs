@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::window::{System, Window};
+use crate::window::System;
 
 use super::diff::Diff;
 use super::interval::{Interval, VectorTime};
@@ -57,7 +57,7 @@ impl PendingNotices {
     }
 }
 
-impl<W: Window, S: System> Dsm<W, S> {
+impl Dsm {
     /// Ends the current interval: changes go to the homes, pages that were written become read-only.
     pub(super) async fn end_interval(&mut self) -> Result<(), DsmError> {
         let number = self.time.0[self.own] + 1;

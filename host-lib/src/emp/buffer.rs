@@ -5,7 +5,7 @@ use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES, pag
 use smallvec::SmallVec;
 
 use super::error::PostError;
-use crate::window::{PhysicalAddress, System, VirtualAddress};
+use crate::window::{AnySystem, PhysicalAddress, System, VirtualAddress};
 
 /// First physical address that a page entry cannot hold.
 const PHYSICAL_LIMIT: u64 = 1 << 48;
@@ -56,8 +56,8 @@ pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
 
 /// Translates `buffers` (one system call each) into pieces, each within a page. Empty buffers contribute no
 /// piece; an empty message is one empty piece.
-pub(super) async fn pieces<S: System>(
-    system: &mut S,
+pub(super) async fn pieces(
+    system: &mut AnySystem,
     buffers: &[Buffer],
 ) -> Result<Pieces, PostError> {
     let count = buffers.iter().map(|buffer| lengths(buffer).count()).sum();
@@ -75,8 +75,8 @@ pub(super) async fn pieces<S: System>(
 }
 
 /// Adds the pieces of a buffer.
-async fn translate<S: System>(
-    system: &mut S,
+async fn translate(
+    system: &mut AnySystem,
     buffer: Buffer,
     pieces: &mut Pieces,
 ) -> Result<(), PostError> {

@@ -7,7 +7,6 @@ use super::Emp;
 use super::call::Call;
 use super::error::{Failure, TransferError};
 use super::transfer::{Completion, Direction, Handle, Persistent, Started, Transfer};
-use crate::window::{System, Window};
 
 /// Result of a cancelled receive ([`Emp::cancel`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub enum Cancellation {
     Came(Result<Completion, TransferError>),
 }
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Cancels a posted receive: its buffer is the program's again, its descriptors are free. If a message
     /// has already begun to fill it, waits for its end like [`Emp::wait`].
     ///

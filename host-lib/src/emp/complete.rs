@@ -12,9 +12,8 @@ use super::error::{Failure, TransferError};
 use super::transfer::{
     AnyHandle, Completion, Direction, Handle, Progress, Source, Tag, Transfer, TransferLabel,
 };
-use crate::window::{System, Window};
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Waits for the end of a transfer; its descriptors are free then.
     ///
     /// A transmit ends when the peer has acknowledged all of it, a receive when all of it is in the buffer.
@@ -62,9 +61,8 @@ impl<W: Window, S: System> Emp<W, S> {
     ///
     /// ```
     /// # use host_lib::emp::{AnyHandle, Completion, Emp, TransferError};
-    /// # use host_lib::window::{System, Window};
-    /// async fn wait_all<W: Window, S: System>(
-    ///     emp: &mut Emp<W, S>,
+    /// async fn wait_all(
+    ///     emp: &mut Emp,
     ///     mut handles: Vec<AnyHandle>,
     /// ) -> Result<Vec<Completion>, TransferError> {
     ///     let mut in_order_of_their_ends = Vec::new();

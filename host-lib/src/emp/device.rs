@@ -9,7 +9,7 @@ use super::Emp;
 use super::config::Config;
 use super::error::StartError;
 use crate::firmware::Firmware;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, AnyWindow};
 
 /// The device file of one board, as the kernel module of the EMP thesis exports it.
 ///
@@ -21,12 +21,12 @@ use crate::window::{System, Window};
 /// ```
 /// use host_lib::emp::{Config, Device, OpenError};
 /// use host_lib::firmware::Firmware;
-/// use host_lib::window::{System, Window};
+/// use host_lib::window::{AnySystem, AnyWindow};
 ///
-/// async fn program<W: Window, S: System>(
+/// async fn program(
 ///     device: &Device,
-///     window: W,
-///     system: S,
+///     window: AnyWindow,
+///     system: AnySystem,
 ///     firmware: &Firmware,
 ///     config: Config,
 /// ) -> Result<(), OpenError> {
@@ -91,13 +91,13 @@ impl Device {
     ///
     /// # Errors
     /// [`OpenError`].
-    pub async fn open<W: Window, S: System>(
+    pub async fn open(
         &self,
-        window: W,
-        system: S,
+        window: AnyWindow,
+        system: AnySystem,
         firmware: &Firmware,
         config: Config,
-    ) -> Result<Emp<W, S>, OpenError> {
+    ) -> Result<Emp, OpenError> {
         let (hold, epoch) = self.take_hold()?;
         let config = Config { epoch, ..config };
         let mut emp = Emp::start(window, system, Some(firmware), config).await?;
@@ -143,7 +143,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Stops EMP on the board: its CPUs are halted and its DMA is stopped, so that nothing accesses the
     /// program's memory any more. Then closes the [`Device`] if there is one. Dropping an [`Emp`] closes
     /// the device too, but leaves the board running until the device is opened again, as after the death of

@@ -21,10 +21,9 @@
 //!
 //! ```
 //! use host_lib::emp::{AnyHandle, Buffer, Emp, PostError, Source, Tag};
-//! use host_lib::window::{System, Window};
 //!
-//! async fn serve<W: Window, S: System>(
-//!     emp: &mut Emp<W, S>,
+//! async fn serve(
+//!     emp: &mut Emp,
 //!     rooms: [Buffer; 2],
 //! ) -> Result<(), PostError> {
 //!     let mut receives: Vec<AnyHandle> = Vec::new();
@@ -87,13 +86,13 @@ pub use transfer::{
 
 pub use crate::address::MacAddress;
 use crate::board::BoardWindow;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, SystemPort};
 
 /// A node that runs EMP: its board, its host system, and the library's state.
 #[derive(Debug)]
-pub struct Emp<W, S> {
-    board: BoardWindow<W>,
-    system: S,
+pub struct Emp {
+    board: BoardWindow,
+    system: AnySystem,
     /// Nodes of the route table.
     nodes: u16,
     /// Processor time of the library's own instructions in each post.
@@ -112,7 +111,7 @@ pub struct Emp<W, S> {
     hold: Option<Hold>,
 }
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Number of nodes in the route table.
     pub const fn nodes(&self) -> u16 {
         self.nodes
@@ -127,17 +126,17 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     /// The host system: memory and time.
-    pub const fn system(&self) -> &S {
-        &self.system
+    pub fn system(&self) -> &dyn SystemPort {
+        &*self.system
     }
 
     /// The host system, mutable: to spend time on it or write its memory.
-    pub const fn system_mut(&mut self) -> &mut S {
-        &mut self.system
+    pub fn system_mut(&mut self) -> &mut dyn SystemPort {
+        &mut *self.system
     }
 
     /// The board, for inspection.
-    pub const fn board_mut(&mut self) -> &mut BoardWindow<W> {
+    pub const fn board_mut(&mut self) -> &mut BoardWindow {
         &mut self.board
     }
 

@@ -7,9 +7,8 @@ use super::buffer::Buffer;
 use super::call::Call;
 use super::error::{PostError, TransferError};
 use super::transfer::{Completion, Direction, Persistent, Source, Started, Tag, TransferLabel};
-use crate::window::{System, Window};
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Prepares a transmit that can be started repeatedly.
     ///
     /// # Errors

@@ -11,9 +11,9 @@ use super::error::PostError;
 use super::layout;
 use super::pool::{Descriptors, ListPage};
 use super::transfer::{Direction, ReceiveHandle, SendHandle, Source, Tag, Transfer, TransferLabel};
-use crate::window::{System, Window};
+use crate::window::System;
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Posts a message to `node`. Returns when the NIC has taken the descriptor.
     ///
     /// # Errors

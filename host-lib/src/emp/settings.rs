@@ -12,7 +12,6 @@ use defs::emp::frame::GROUP_LIMIT;
 use super::Emp;
 use super::config::Config;
 use super::error::ConfigError;
-use crate::window::{System, Window};
 
 /// Valid first retransmission timeouts, in microseconds.
 pub const TIMEOUT_US_RANGE: RangeInclusive<u32> = TIMEOUT_LEAST_US..=TIMEOUT_LIMIT_US;
@@ -121,7 +120,7 @@ impl From<&Config> for Settings {
     }
 }
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// The current settings.
     pub const fn settings(&self) -> Settings {
         self.settings

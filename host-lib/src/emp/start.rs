@@ -16,7 +16,7 @@ use super::settings::Settings;
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
-use crate::window::{System, Window};
+use crate::window::{self, AnySystem, AnyWindow, System};
 
 /// Poll interval during the firmware's start, in nanoseconds.
 const START_POLL_NS: u64 = 20_000;
@@ -26,7 +26,7 @@ const START_POLLS: u32 = 10_000;
 const FIRMWARE_READY: &str = "the firmware to be ready";
 const COMMAND_TAKEN: &str = "the firmware to take the start command";
 
-impl<W: Window, S: System> Emp<W, S> {
+impl Emp {
     /// Starts EMP on the board behind `window`.
     ///
     /// With a `firmware`, resets the chip, loads the image and starts CPU A; without, it expects a running
@@ -37,14 +37,14 @@ impl<W: Window, S: System> Emp<W, S> {
     /// # Errors
     /// [`StartError`]: settings, chip, image or firmware are not usable.
     pub async fn start(
-        window: W,
-        system: S,
+        window: AnyWindow,
+        system: AnySystem,
         firmware: Option<&Firmware>,
         config: Config,
     ) -> Result<Self, StartError> {
         const {
             assert!(
-                S::PAGE_BYTES == PAGE_BYTES as u64,
+                window::PAGE_BYTES == PAGE_BYTES as u64,
                 "EMP's pages are the host's"
             )
         };
@@ -87,12 +87,12 @@ impl<W: Window, S: System> Emp<W, S> {
 }
 
 /// A node during start-up.
-struct Starter<W, S> {
-    board: BoardWindow<W>,
-    system: S,
+struct Starter {
+    board: BoardWindow,
+    system: AnySystem,
 }
 
-impl<W: Window, S: System> Starter<W, S> {
+impl Starter {
     /// Resets the board and starts the firmware.
     async fn boot(&mut self, firmware: &Firmware) -> Result<(), StartError> {
         self.board.reset().await?;

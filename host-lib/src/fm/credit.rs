@@ -5,7 +5,7 @@ use defs::fm::ring::RETURNED;
 
 use super::Fm;
 use super::error::{SendError, address};
-use crate::window::{MemoryWatch, PollError, PolledWord, System, VirtualAddress, Window};
+use crate::window::{AnySystem, MemoryWatch, PollError, PolledWord, System, VirtualAddress};
 
 /// Sums of packets from and to one node, from which its credits follow. All are modulo 2^16.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,7 +56,7 @@ impl Peer {
     }
 }
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// Packets that can be sent to a node at once; 0 if there is no such node.
     #[must_use]
     pub fn credits(&self, node: u16) -> u16 {
@@ -178,8 +178,8 @@ pub(super) const fn watch(address: VirtualAddress, bit: u32) -> PolledWord {
 }
 
 /// Reads a big-endian word of memory.
-pub(super) fn read_word<S: System>(
-    system: &S,
+pub(super) fn read_word(
+    system: &AnySystem,
     address: VirtualAddress,
 ) -> Result<u32, VirtualAddress> {
     let mut bytes = [0; 4];

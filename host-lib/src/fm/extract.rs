@@ -9,7 +9,7 @@ use defs::fm::ring::{ARRIVED, BYTES_MASK, SLOT_BYTES, SLOT_FLAG};
 use super::Fm;
 use super::credit::{read_word, watch};
 use super::error::{ReceiveError, address};
-use crate::window::{PollError, PolledWord, System, VirtualAddress, Window};
+use crate::window::{AnySystem, PollError, PolledWord, System, VirtualAddress};
 
 /// A packet's part of a message, as its handler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,11 +90,7 @@ impl PacketRing {
     }
 
     /// The packet in that slot.
-    fn packet<S: System>(
-        &self,
-        system: &S,
-        ahead: u32,
-    ) -> Result<Option<RingPacket>, VirtualAddress> {
+    fn packet(&self, system: &AnySystem, ahead: u32) -> Result<Option<RingPacket>, VirtualAddress> {
         let at = self.flag(ahead);
         let flag = read_word(system, at)?;
         let bytes = (flag & BYTES_MASK).clamp(HEADER_BYTES, SLOT_FLAG);
@@ -103,9 +99,9 @@ impl PacketRing {
     }
 
     /// The next packet whose credits have not been taken, which are taken then.
-    pub(super) fn peek<S: System>(
+    pub(super) fn peek(
         &mut self,
-        system: &S,
+        system: &AnySystem,
     ) -> Result<Option<RingPacket>, VirtualAddress> {
         if self.peeked == self.slots {
             return Ok(None);
@@ -126,7 +122,7 @@ impl PacketRing {
     }
 
     /// The next packet was handled.
-    fn free<S: System>(&mut self, system: &mut S) -> Result<(), VirtualAddress> {
+    fn free(&mut self, system: &mut AnySystem) -> Result<(), VirtualAddress> {
         system.write_memory(self.flag(0), &[0; 4])?;
         self.peeked = self.peeked.saturating_sub(1);
         self.next += 1;
@@ -143,7 +139,7 @@ impl PacketRing {
     }
 }
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// Sets what [`extract`](Self::extract) calls for each packet of messages for `number`.
     pub fn set_handler(&mut self, number: u16, handler: impl FnMut(&Piece<'_>) + Send + 'static) {
         self.handlers.insert(number, Box::new(handler));

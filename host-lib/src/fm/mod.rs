@@ -13,9 +13,8 @@
 //! use std::sync::{Arc, Mutex};
 //!
 //! use host_lib::fm::Fm;
-//! use host_lib::window::{System, Window};
 //!
-//! async fn forward<W: Window, S: System>(fm: &mut Fm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
+//! async fn forward(fm: &mut Fm) -> Result<(), Box<dyn std::error::Error>> {
 //!     let message = Arc::new(Mutex::new(Vec::new()));
 //!     let filled = Arc::clone(&message);
 //!     fm.set_handler(1, move |piece| {
@@ -52,7 +51,7 @@ use std::sync::Arc;
 use defs::fm::map::{COUNTERS, Counter};
 
 use crate::lanai::LanaiBoard;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, SystemPort};
 
 pub use config::{Config, MOST_CREDITS, USUAL_CREDITS};
 pub use error::{ReceiveError, SendError, StartError};
@@ -64,9 +63,9 @@ use extract::{Handler, PacketRing, PartialMessage};
 use stream::Slots;
 
 /// FM on one node.
-pub struct Fm<W, S> {
-    board: LanaiBoard<W>,
-    system: S,
+pub struct Fm {
+    board: LanaiBoard,
+    system: AnySystem,
     config: Config,
     peers: Vec<Peer>,
     ring: PacketRing,
@@ -79,7 +78,7 @@ pub struct Fm<W, S> {
     next_message: u16,
 }
 
-impl<W, S> std::fmt::Debug for Fm<W, S> {
+impl std::fmt::Debug for Fm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fm")
             .field("node", &self.config.node)
@@ -88,7 +87,7 @@ impl<W, S> std::fmt::Debug for Fm<W, S> {
     }
 }
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// The own node.
     #[must_use]
     #[doc(alias = "FM_nodeid")]
@@ -104,8 +103,8 @@ impl<W: Window, S: System> Fm<W, S> {
     }
 
     /// The machine that the library runs on.
-    pub const fn system(&mut self) -> &mut S {
-        &mut self.system
+    pub fn system(&mut self) -> &mut dyn SystemPort {
+        &mut *self.system
     }
 
     /// Reads a counter of the firmware.

@@ -11,7 +11,6 @@ use super::predict::SendMethod;
 use super::stream::SendStream;
 use super::tree::Tree;
 use super::{Fm, ReceiveError, SendError};
-use crate::window::{System, Window};
 
 /// Extracts one packet: as soon as one byte, or an empty packet, has been handled.
 const ONE_PACKET: u32 = 1;
@@ -134,7 +133,7 @@ impl std::fmt::Debug for Member {
 /// Streams to the children: one for all, or one for each.
 struct Streams(Vec<SendStream>);
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// Takes part in multicasts: sets the handler of their packets.
     ///
     /// # Errors
@@ -191,11 +190,7 @@ impl Member {
     ///
     /// # Errors
     /// [`MulticastError`].
-    pub async fn send<W: Window, S: System>(
-        &self,
-        fm: &mut Fm<W, S>,
-        bytes: &[u8],
-    ) -> Result<(), MulticastError> {
+    pub async fn send(&self, fm: &mut Fm, bytes: &[u8]) -> Result<(), MulticastError> {
         match self.is_root {
             true => self.send_all(fm, bytes).await,
             false => Err(MulticastError::NotRoot { node: self.node }),
@@ -207,9 +202,9 @@ impl Member {
     ///
     /// # Errors
     /// [`MulticastError`].
-    pub async fn receive<W: Window, S: System>(
+    pub async fn receive(
         &self,
-        fm: &mut Fm<W, S>,
+        fm: &mut Fm,
         timeout_ns: Option<u64>,
     ) -> Result<ReceivedMulticast, MulticastError> {
         if self.is_root {
@@ -260,9 +255,9 @@ impl Member {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn next_part<W: Window, S: System>(
+    async fn next_part(
         &self,
-        fm: &mut Fm<W, S>,
+        fm: &mut Fm,
         timeout_ns: Option<u64>,
     ) -> Result<MulticastPacket, MulticastError> {
         loop {
@@ -276,11 +271,7 @@ impl Member {
     }
 
     /// Sends a whole message to the children: to one after the other, unless the board copies it.
-    async fn send_all<W: Window, S: System>(
-        &self,
-        fm: &mut Fm<W, S>,
-        bytes: &[u8],
-    ) -> Result<(), MulticastError> {
+    async fn send_all(&self, fm: &mut Fm, bytes: &[u8]) -> Result<(), MulticastError> {
         let count = match self.way.multi_send {
             true => self.children.len().max(1),
             false => 1,
@@ -316,11 +307,7 @@ fn incomplete(sender: u16, bytes: &[u8], length: u32) -> MulticastError {
 
 impl Streams {
     /// Streams without the lock: the nodes of a tree form no circle.
-    async fn open<W: Window, S: System>(
-        fm: &mut Fm<W, S>,
-        member: &Member,
-        length: u32,
-    ) -> Result<Self, MulticastError> {
+    async fn open(fm: &mut Fm, member: &Member, length: u32) -> Result<Self, MulticastError> {
         let count = match member.way.multi_send {
             true => member.children.len(),
             false => 1,
@@ -333,18 +320,14 @@ impl Streams {
         Ok(Self(streams))
     }
 
-    async fn send<W: Window, S: System>(
-        &mut self,
-        fm: &mut Fm<W, S>,
-        bytes: &[u8],
-    ) -> Result<(), MulticastError> {
+    async fn send(&mut self, fm: &mut Fm, bytes: &[u8]) -> Result<(), MulticastError> {
         for stream in &mut self.0 {
             fm.send_piece(stream, bytes).await?;
         }
         Ok(())
     }
 
-    async fn end<W: Window, S: System>(self, fm: &mut Fm<W, S>) -> Result<(), MulticastError> {
+    async fn end(self, fm: &mut Fm) -> Result<(), MulticastError> {
         for stream in self.0 {
             fm.end_message(stream).await?;
         }

@@ -16,14 +16,14 @@ use super::stream::Slots;
 use super::{Fm, StartError as Error};
 use crate::firmware::{Firmware, words};
 use crate::lanai::{Family, LanaiBoard};
-use crate::window::{PhysicalAddress, System, Window};
+use crate::window::{AnySystem, AnyWindow, PhysicalAddress, System};
 
 /// Poll interval while the firmware starts, in nanoseconds.
 const POLL_NS: u64 = 20_000;
 /// Largest number of polls: 200 ms in all.
 const POLLS: u32 = 10_000;
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// Starts FM on the board behind `window`, which must have no other user from now on: resets the board, loads the image, lets it
     /// run, and writes node and routes. Each wait for the firmware ends after 200 ms.
     ///
@@ -31,8 +31,8 @@ impl<W: Window, S: System> Fm<W, S> {
     /// [`StartError`]: settings, image or firmware are not usable.
     #[doc(alias = "FM_initialize")]
     pub async fn start(
-        window: W,
-        mut system: S,
+        window: AnyWindow,
+        mut system: AnySystem,
         firmware: &Firmware,
         config: Config,
     ) -> Result<Self, StartError> {
@@ -107,7 +107,7 @@ fn below_4_gb(start: PhysicalAddress, bytes: u64) -> Result<u32, StartError> {
     }
 }
 
-async fn boot<W: Window>(board: &mut LanaiBoard<W>, firmware: &Firmware) -> Result<(), StartError> {
+async fn boot(board: &mut LanaiBoard, firmware: &Firmware) -> Result<(), StartError> {
     for (address, bytes) in &firmware.segments {
         let (address, length_bytes) = (*address, bytes.len());
         if u64::from(address) + length_bytes as u64 > u64::from(GLOBALS) {
@@ -137,7 +137,7 @@ pub(super) fn route_words(route: &[u8]) -> Vec<u32> {
     words(&bytes)
 }
 
-async fn write_route<W: Window>(board: &mut LanaiBoard<W>, node: u8, way: Option<&[u8]>) {
+async fn write_route(board: &mut LanaiBoard, node: u8, way: Option<&[u8]>) {
     let way = way.unwrap_or(&[]);
     let words = route_words(way);
     let entry = route(node);
@@ -150,9 +150,9 @@ async fn write_route<W: Window>(board: &mut LanaiBoard<W>, node: u8, way: Option
 }
 
 /// Polls an SRAM word until it is `expected`.
-async fn await_word<W: Window, S: System>(
-    board: &mut LanaiBoard<W>,
-    system: &mut S,
+async fn await_word(
+    board: &mut LanaiBoard,
+    system: &mut AnySystem,
     address: u32,
     expected: u32,
     waited_for: &'static str,

@@ -12,7 +12,7 @@ use super::Fm;
 use super::error::{SendError, address};
 use super::start::route_words;
 use crate::firmware::words;
-use crate::window::{PollError, PolledWord, System, Window, WindowWatch};
+use crate::window::{PollError, PolledWord, System, WindowWatch};
 
 /// A message that is being sent. One that is dropped instead of ended stays incomplete at its receivers.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(super) struct Slots {
     done: u32,
 }
 
-impl<W: Window, S: System> Fm<W, S> {
+impl Fm {
     /// Begins a message of `length` bytes to a node, for its handler `handler`. Nothing can be received until the stream is
     /// ended or dropped.
     ///

@@ -6,7 +6,6 @@ use defs::gm::map::TICK_HALF_US;
 use defs::gm::port::ALARM;
 
 use super::{Gm, PortError};
-use crate::window::{System, Window};
 
 /// Picoseconds of a tick of the board's timer.
 const TICK_PS: u64 = TICK_HALF_US as u64 * 500_000;
@@ -28,7 +27,7 @@ impl Alarms {
     }
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Sets an alarm: after `delay_us` or at most two ticks of 0.1 ms more there is an [`Event::Alarm`](super::Event::Alarm).
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
 use crate::lanai::{self, LanaiBoard};
-use crate::window::Window;
+use crate::window::AnyWindow;
 
 /// A family of boards that run GM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +52,11 @@ fn sender(route: &[u8]) -> Option<MacAddress> {
 
 /// A node's board.
 #[derive(Debug)]
-pub(super) enum Board<W> {
+pub(super) enum Board {
     /// With a LANai.
-    Lanai(LanaiBoard<W>),
+    Lanai(LanaiBoard),
     /// A Tigon2. Its firmware looks at the host's words when a mailbox rings.
-    Tigon2(BoardWindow<W>, View),
+    Tigon2(BoardWindow, View),
 }
 
 /// The registers of interrupts: status and mask.
@@ -72,9 +72,9 @@ const fn is_post(address: u32) -> bool {
     address == COMMAND || (address >= SEND_QUEUES && address < RECORDS)
 }
 
-impl<W: Window> Board<W> {
+impl Board {
     /// The board of a family behind a window.
-    pub(super) fn new(window: W, family: Family) -> Self {
+    pub(super) fn new(window: AnyWindow, family: Family) -> Self {
         match family {
             Family::Lanai(family) => Self::Lanai(LanaiBoard::new(window, family)),
             Family::Tigon2 => Self::Tigon2(BoardWindow::new(window), View::default()),
@@ -82,7 +82,7 @@ impl<W: Window> Board<W> {
     }
 
     /// Access to this board for another process of the host.
-    pub(super) fn process<V: Window>(&self, window: V, process: u8) -> Board<V> {
+    pub(super) fn process(&self, window: AnyWindow, process: u8) -> Board {
         match self {
             Self::Lanai(board) => Board::Lanai(LanaiBoard::new(window, board.family())),
             Self::Tigon2(_, view) => {
@@ -226,7 +226,7 @@ impl<W: Window> Board<W> {
 }
 
 /// Takes the view of a Tigon2. While another process has it, this one reads a register that changes nothing, again and again.
-async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> ViewGuard {
+async fn taken(board: &mut BoardWindow, view: &View) -> ViewGuard {
     loop {
         if let Some((taken, moved)) = view.try_take() {
             if moved {
@@ -239,7 +239,7 @@ async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> ViewGuard 
 }
 
 /// Checks that a Tigon2 has enough memory: addresses repeat behind its end.
-async fn check_sram<W: Window>(board: &mut BoardWindow<W>) -> Result<(), StartError> {
+async fn check_sram(board: &mut BoardWindow) -> Result<(), StartError> {
     let sram_bytes = MAC_SRAM_BYTES / 2;
     for value in [!READY, READY] {
         board.write_sram(READY, 0).await;

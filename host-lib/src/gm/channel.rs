@@ -14,7 +14,7 @@ use super::{
     Buffer, Event, Gm, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, SendError,
     SendId, SendRequest, Status, capacity, size_for,
 };
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Bytes to which the places of buffers are aligned.
 pub(super) const ALIGNMENT: u32 = 64;
@@ -97,8 +97,8 @@ pub(crate) struct Channel {
 
 impl Channel {
     /// Allocates the buffers and provides those for receives. The port is open; classes come with rising sizes.
-    pub(crate) async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
+    pub(crate) async fn new(
+        gm: &mut Gm,
         port: u8,
         classes: &[BufferClass],
     ) -> Result<Self, ChannelError> {
@@ -142,10 +142,7 @@ impl Channel {
         self.copied_ps
     }
 
-    async fn provide<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), ChannelError> {
+    async fn provide(&mut self, gm: &mut Gm) -> Result<(), ChannelError> {
         for class in &mut self.classes {
             while let Some((buffer, priority)) = class.idle.pop() {
                 gm.provide_receive_buffer(self.port, buffer, class.size, priority, 0)
@@ -156,9 +153,9 @@ impl Channel {
     }
 
     /// Sends the parts as one message. `None` if there is no buffer for it now: then events have to be taken.
-    pub(crate) async fn send<W: Window, S: System>(
+    pub(crate) async fn send(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         to: Endpoint,
         priority: Priority,
         parts: &[&[u8]],
@@ -209,9 +206,9 @@ impl Channel {
 
     /// Takes the next event, of `limit_ns` at most; `None` if there is none in time. Receive buffers are provided again while
     /// nothing else is to do, so that they delay no message.
-    pub(crate) async fn next<W: Window, S: System>(
+    pub(crate) async fn next(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         limit_ns: u64,
     ) -> Result<Option<ChannelEvent>, ChannelError> {
         if !gm.receive_pending(self.port)? || self.has_many_idle() {
@@ -224,10 +221,7 @@ impl Channel {
     }
 
     /// Takes the next event, if there is one now.
-    pub(crate) async fn poll<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<Option<ChannelEvent>, ChannelError> {
+    pub(crate) async fn poll(&mut self, gm: &mut Gm) -> Result<Option<ChannelEvent>, ChannelError> {
         let Some(event) = gm.try_receive(self.port).await? else {
             return Ok(None);
         };
@@ -242,11 +236,7 @@ impl Channel {
             .any(|class| class.idle.len() > MOST_IDLE)
     }
 
-    fn handle<W: Window, S: System>(
-        &mut self,
-        gm: &Gm<W, S>,
-        event: Event,
-    ) -> Result<ChannelEvent, ChannelError> {
+    fn handle(&mut self, gm: &Gm, event: Event) -> Result<ChannelEvent, ChannelError> {
         match event {
             Event::Received(message) => {
                 let bytes = self.take_bytes(gm, &message)?;
@@ -269,11 +259,7 @@ impl Channel {
     }
 
     /// The bytes of a message. Its buffer is idle from now on.
-    fn take_bytes<W: Window, S: System>(
-        &mut self,
-        gm: &Gm<W, S>,
-        message: &ReceivedMessage,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn take_bytes(&mut self, gm: &Gm, message: &ReceivedMessage) -> Result<Vec<u8>, ChannelError> {
         let buffer = Buffer {
             address: message.buffer,
             length: message.room,
@@ -294,11 +280,7 @@ impl Channel {
 }
 
 /// Allocates `count` buffers of `length` bytes.
-fn buffers<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
-    count: u32,
-    length: u32,
-) -> Result<Vec<Buffer>, ChannelError> {
+fn buffers(gm: &mut Gm, count: u32, length: u32) -> Result<Vec<Buffer>, ChannelError> {
     let step = length.next_multiple_of(ALIGNMENT);
     let all = gm.allocate_dma(step.checked_mul(count).ok_or(MemoryError::NoMemory)?)?;
     let places = (0..u64::from(count)).rev();
@@ -310,8 +292,8 @@ fn buffers<W: Window, S: System>(
 }
 
 /// Buffers of a size for messages of a priority to come.
-fn receives<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
+fn receives(
+    gm: &mut Gm,
     count: u32,
     length: u32,
     priority: Priority,

@@ -7,9 +7,9 @@ use defs::gm::mapping::MAP_VERSION;
 use super::Gm;
 use super::error::StartError;
 use super::port::POLL_NS;
-use crate::window::{System, Window};
+use crate::window::System;
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Waits until a mapper has given routes to all nodes; takes over the own number and the number of nodes. Returns the version
     /// of the routes. With routes in its [`Config`](super::Config) a node need not wait.
     ///

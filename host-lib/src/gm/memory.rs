@@ -5,7 +5,7 @@ use defs::gm::map::{ARGUMENT_HIGH, COMMAND_UNCACHE, page_tag};
 use super::Gm;
 use super::error::MemoryError;
 use super::table::Page;
-use crate::window::{PhysicalAddress, System, VirtualAddress, Window};
+use crate::window::{PAGE_BYTES, PhysicalAddress, System, VirtualAddress};
 
 /// A range of the program's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,13 +37,13 @@ impl Regions {
 }
 
 /// The first bytes of the pages of a range.
-fn pages<S: System>(address: VirtualAddress, length: u64) -> impl Iterator<Item = u64> {
-    let first = address.0 / S::PAGE_BYTES;
-    let last = (address.0 + length.max(1) - 1) / S::PAGE_BYTES;
-    (first..=last).map(|page| page * S::PAGE_BYTES)
+fn pages(address: VirtualAddress, length: u64) -> impl Iterator<Item = u64> {
+    let first = address.0 / PAGE_BYTES;
+    let last = (address.0 + length.max(1) - 1) / PAGE_BYTES;
+    (first..=last).map(|page| page * PAGE_BYTES)
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Allocates and registers memory that is contiguous for the board.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl<W: Window, S: System> Gm<W, S> {
     pub fn allocate_dma(&mut self, length: u32) -> Result<Buffer, MemoryError> {
         let memory = self.system.allocate_contiguous(length.max(1).into());
         let (address, physical) = memory.ok_or(MemoryError::NoMemory)?;
-        let places = pages::<S>(address, length.into())
+        let places = pages(address, length.into())
             .map(|page| (page, PhysicalAddress(physical.0 + (page - address.0))));
         self.enter(address, length.into(), places.collect())?;
         Ok(Buffer { address, length })
@@ -68,8 +68,8 @@ impl<W: Window, S: System> Gm<W, S> {
         let length = u64::from(length);
         let found = self.system.translate(address, length.max(1)).await;
         let found = found.ok_or(MemoryError::NotMapped(address))?;
-        let begin = |physical: PhysicalAddress| PhysicalAddress(physical.0 & !(S::PAGE_BYTES - 1));
-        let places = pages::<S>(address, length).zip(found.into_iter().map(begin));
+        let begin = |physical: PhysicalAddress| PhysicalAddress(physical.0 & !(PAGE_BYTES - 1));
+        let places = pages(address, length).zip(found.into_iter().map(begin));
         self.enter(address, length, places.collect())
     }
 
@@ -115,7 +115,7 @@ impl<W: Window, S: System> Gm<W, S> {
         let index = self.regions.0.iter().position(|region| *region == range);
         let index = index.ok_or(MemoryError::Unregistered { address, length })?;
         self.regions.0.remove(index);
-        for address in pages::<S>(address, length.into()) {
+        for address in pages(address, length.into()) {
             let page = Page {
                 process: self.process,
                 address,

@@ -18,10 +18,9 @@
 //!
 //! ```
 //! use host_lib::gm::{Buffer, Event, Gm, Priority, SendRequest, size_for};
-//! use host_lib::window::{System, Window};
 //!
-//! async fn pong<W: Window, S: System>(
-//!     gm: &mut Gm<W, S>,
+//! async fn pong(
+//!     gm: &mut Gm,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
 //!     gm.open(2).await?;
 //!     let room = gm.allocate_dma(4096)?;
@@ -44,11 +43,11 @@
 //!
 //! ```
 //! use host_lib::gm::{Buffer, Event, Gm, Priority, Remote, Status};
-//! use host_lib::window::{System, VirtualAddress, Window};
+//! use host_lib::window::VirtualAddress;
 //!
 //! /// Waits for the end of a put or get.
-//! async fn done<W: Window, S: System>(
-//!     gm: &mut Gm<W, S>,
+//! async fn done(
+//!     gm: &mut Gm,
 //! ) -> Result<Status, Box<dyn std::error::Error>> {
 //!     loop {
 //!         match gm.blocking_receive(2).await? {
@@ -58,8 +57,8 @@
 //!     }
 //! }
 //!
-//! async fn count<W: Window, S: System>(
-//!     gm: &mut Gm<W, S>,
+//! async fn count(
+//!     gm: &mut Gm,
 //!     node: u16,
 //!     table: VirtualAddress,
 //! ) -> Result<Status, Box<dyn std::error::Error>> {
@@ -115,7 +114,7 @@ pub use memory::Buffer;
 pub use receive::{Event, NO_EVENT, ReceivedMessage, SPIN_NS, Violation};
 pub use send::{MOST_BYTES, Priority, Remote, SendId, SendRequest};
 
-use crate::window::{System, Window};
+use crate::window::{AnySystem, SystemPort};
 use board::Board;
 use driver::Driver;
 use memory::Regions;
@@ -137,9 +136,9 @@ pub const fn size_for(length: u32) -> u8 {
 
 /// A process on a node that runs GM: the board, the host system, and the library's state.
 #[derive(Debug)]
-pub struct Gm<W, S> {
-    board: Board<W>,
-    system: S,
+pub struct Gm {
+    board: Board,
+    system: AnySystem,
     node: u16,
     nodes: u16,
     overhead_ns: u64,
@@ -155,7 +154,7 @@ pub struct Gm<W, S> {
     has_collectives: bool,
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// The own node.
     #[doc(alias = "gm_get_node_id")]
     pub const fn node(&self) -> u16 {
@@ -169,13 +168,13 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 
     /// The host system: memory and time.
-    pub const fn system(&self) -> &S {
-        &self.system
+    pub fn system(&self) -> &dyn SystemPort {
+        &*self.system
     }
 
     /// The host system, mutable: to spend time on it or write its memory.
-    pub const fn system_mut(&mut self) -> &mut S {
-        &mut self.system
+    pub fn system_mut(&mut self) -> &mut dyn SystemPort {
+        &mut *self.system
     }
 
     /// Reads one of the firmware's counters (one PIO read; two on a Tigon2, each of whose CPUs may count).

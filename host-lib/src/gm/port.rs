@@ -13,7 +13,7 @@ use super::collective::Operations;
 use super::receive::Provided;
 use super::send::{Pending, Priority};
 use super::{Gm, PortError, Status};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Poll interval while the firmware carries out a command, in nanoseconds.
 pub(super) const POLL_NS: u64 = 20_000;
@@ -56,7 +56,7 @@ pub(super) enum WakeState {
     Armed,
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Opens a port.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use super::memory::Buffer;
 use super::port::{OpenPort, POLL_NS, POLLS, WakeState};
 use super::send::{Priority, SendId};
 use super::{Gm, MemoryError, PortError};
-use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
+use crate::window::{MemoryWatch, PollError, System, VirtualAddress};
 
 /// Types of received messages: [`RECEIVE`] and all that is added.
 const LAST_RECEIVE: u32 = RECEIVE + HIGH + PEER + FAST;
@@ -102,7 +102,7 @@ impl OpenPort {
     }
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Provides a buffer for a message of a size and priority. `tag` comes back with the message.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::error::SendError;
 use super::memory::Buffer;
 use super::port::{POLL_NS, POLLS};
 use super::{Gm, PortError};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Most bytes of a message, a put or a get.
 pub const MOST_BYTES: u32 = (1 << 31) - 1;
@@ -88,7 +88,7 @@ struct PostedSend {
     remote: VirtualAddress,
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Sends a message from `port`. Its completion is an [`Event::Sent`](super::Event::Sent) with the returned name.
     ///
     /// # Errors

@@ -7,9 +7,9 @@ use defs::gm::port::{PORT_SIGNALS, SIGNALS, control_block};
 
 use super::Gm;
 use super::error::PortError;
-use crate::window::{Computation, SignalHandler, System, Window};
+use crate::window::{Computation, SignalHandler, System};
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Registers the handler of the process's signals, which are disabled at first. Gives a way to compute that leaves everything else of
     /// the process to the handler; `None` if the machine has no signals. One port of a process has signals.
     ///

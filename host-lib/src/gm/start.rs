@@ -18,9 +18,9 @@ use super::memory::Regions;
 use super::port::{POLL_NS, POLLS};
 use super::table::PageTable;
 use crate::firmware::Firmware;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, AnyWindow, System};
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Starts GM on the board behind `window`, which must have no other user from now on.
     ///
     /// With a `firmware`, resets the board, loads the image and lets it run; without, it expects a firmware that has just
@@ -30,8 +30,8 @@ impl<W: Window, S: System> Gm<W, S> {
     /// [`StartError`]: settings, image or firmware are not usable.
     #[doc(alias = "gm_init")]
     pub async fn start(
-        window: W,
-        mut system: S,
+        window: AnyWindow,
+        mut system: AnySystem,
         firmware: Option<&Firmware>,
         config: Config,
     ) -> Result<Self, StartError> {
@@ -71,11 +71,7 @@ impl<W: Window, S: System> Gm<W, S> {
     ///
     /// # Errors
     /// [`StartError::Processes`]: there are as many as ports.
-    pub fn process<V: Window, T: System>(
-        &self,
-        window: V,
-        system: T,
-    ) -> Result<Gm<V, T>, StartError> {
+    pub fn process(&self, window: AnyWindow, system: AnySystem) -> Result<Gm, StartError> {
         let mut state = self.driver.lock();
         let process = state.processes;
         if u32::from(process) >= PORT_COUNT {
@@ -135,7 +131,7 @@ fn check(config: &Config) -> Result<(), StartError> {
 }
 
 /// Writes the route to a node. Its first word is valid last.
-async fn write_route<W: Window>(board: &mut Board<W>, node: u16, route: Option<&[u8]>) {
+async fn write_route(board: &mut Board, node: u16, route: Option<&[u8]>) {
     let at = peer(node.into());
     let mut bytes = [0; ROUTE_LIMIT as usize];
     for (to, from) in bytes
@@ -159,12 +155,7 @@ async fn write_route<W: Window>(board: &mut Board<W>, node: u16, route: Option<&
 }
 
 /// Writes the own id, and for a node that gets its routes from a mapper a table without any.
-async fn prepare_mapping<W: Window>(
-    board: &mut Board<W>,
-    id: Option<UniqueId>,
-    limit: u32,
-    config: &Config,
-) {
+async fn prepare_mapping(board: &mut Board, id: Option<UniqueId>, limit: u32, config: &Config) {
     // A node whose EEPROM was not read is told apart by its number.
     let [high, low] = config.node.to_be_bytes();
     let id = id.unwrap_or(UniqueId([0, 0, 0, 0, high, low]));
@@ -178,7 +169,7 @@ async fn prepare_mapping<W: Window>(
 }
 
 /// Writes everything that the firmware needs.
-async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &PageTable) {
+async fn configure(board: &mut Board, config: &Config, table: &PageTable) {
     board.configure(&config.routes).await;
     let collective_ticks = match board.has_collectives() {
         true => config.collective_ticks.max(1),
@@ -204,9 +195,9 @@ async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &Pag
 }
 
 /// Polls an SRAM word until it is `expected`.
-async fn await_word<W: Window, S: System>(
-    board: &mut Board<W>,
-    system: &mut S,
+async fn await_word(
+    board: &mut Board,
+    system: &mut AnySystem,
     address: u32,
     expected: u32,
     waited_for: &'static str,

@@ -8,7 +8,7 @@ use defs::gm::map::{
 };
 
 use super::error::MemoryError;
-use crate::window::{PhysicalAddress, System, VirtualAddress};
+use crate::window::{AnySystem, PhysicalAddress, VirtualAddress};
 
 /// A page of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub(super) struct PageTable {
 
 impl PageTable {
     /// An empty table of `buckets` buckets, a power of two.
-    pub(super) fn new<S: System>(system: &mut S, buckets: u32) -> Option<Self> {
+    pub(super) fn new(system: &mut AnySystem, buckets: u32) -> Option<Self> {
         let bytes = PAGE_BYTES + buckets * BUCKET_ENTRIES * PAGE_ENTRY_BYTES;
         let (at, physical) = system.allocate_contiguous(bytes.into())?;
         // The board counts in the lower half of addresses.
@@ -68,9 +68,9 @@ impl PageTable {
     }
 
     /// Enters a page, or counts one more registration of it.
-    pub(super) fn enter<S: System>(
+    pub(super) fn enter(
         &mut self,
-        system: &mut S,
+        system: &mut AnySystem,
         page: Page,
         physical: PhysicalAddress,
     ) -> Result<(), MemoryError> {
@@ -94,7 +94,7 @@ impl PageTable {
     }
 
     /// Counts one registration of a page less. Returns whether it was the last one: the page is gone.
-    pub(super) fn leave<S: System>(&mut self, system: &mut S, page: Page) -> bool {
+    pub(super) fn leave(&mut self, system: &mut AnySystem, page: Page) -> bool {
         let Some(uses) = self.uses.get_mut(&page) else {
             return false;
         };
@@ -113,9 +113,9 @@ impl PageTable {
         true
     }
 
-    fn write<S: System>(
+    fn write(
         &self,
-        system: &mut S,
+        system: &mut AnySystem,
         bucket: u32,
         index: usize,
         words: [u32; 4],

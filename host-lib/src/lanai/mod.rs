@@ -11,7 +11,7 @@ use defs::lanai::window::{RESET_OFF, RESET_ON, four, later, record};
 use thiserror::Error;
 
 use crate::firmware::{Firmware, words};
-use crate::window::Window;
+use crate::window::{AnyWindow, Window};
 
 /// Bytes of a word.
 const WORD_BYTES: u32 = 4;
@@ -128,15 +128,15 @@ pub enum LanaiError {
 
 /// A board accessed through its window.
 #[derive(Debug)]
-pub struct LanaiBoard<W> {
-    window: W,
+pub struct LanaiBoard {
+    window: AnyWindow,
     family: Family,
     record: Option<BoardRecord>,
 }
 
-impl<W: Window> LanaiBoard<W> {
+impl LanaiBoard {
     /// A board of this family.
-    pub const fn new(window: W, family: Family) -> Self {
+    pub const fn new(window: AnyWindow, family: Family) -> Self {
         Self {
             window,
             family,
@@ -156,7 +156,7 @@ impl<W: Window> LanaiBoard<W> {
     }
 
     /// Returns the window.
-    pub fn into_inner(self) -> W {
+    pub fn into_inner(self) -> AnyWindow {
         self.window
     }
 

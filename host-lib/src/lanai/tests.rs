@@ -1,45 +1,55 @@
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::*;
-use crate::fake::block_on;
-use crate::window::WindowWatch;
+use crate::at_once::{AnswersAtOnce, block_on, port_at_once};
+use crate::window::{MachineAnswer, PolledWord};
 
-/// A window that stores words and notes writes.
+/// A window that stores words and notes writes; clones are the same window.
+#[derive(Debug, Clone, Default)]
+struct Words(Arc<Mutex<Stored>>);
+
 #[derive(Debug, Default)]
-struct Words {
+struct Stored {
     words: BTreeMap<u32, u32>,
     writes: Vec<(u32, u32)>,
 }
 
-impl Window for Words {
-    async fn read(&mut self, offset: u32) -> u32 {
-        self.words.get(&offset).copied().unwrap_or(!0)
-    }
-
-    async fn write(&mut self, offset: u32, value: u32) {
-        self.words.insert(offset, value);
-        self.writes.push((offset, value));
-    }
-
-    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
-        for (index, &value) in (0..).zip(values) {
-            self.write(offset + 4 * index, value).await;
-        }
-    }
-
-    async fn poll_until(&mut self, offset: u32, _: u32, _: u32, _: &'static str) -> u32 {
-        self.read(offset).await
-    }
-
-    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
-        None
+impl Words {
+    fn lock(&self) -> MutexGuard<'_, Stored> {
+        self.0.lock().expect("no test thread panics meanwhile")
     }
 }
 
+impl AnswersAtOnce for Words {
+    fn read(&self, offset: u32) -> u32 {
+        self.lock().words.get(&offset).copied().unwrap_or(!0)
+    }
+
+    fn write_burst(&self, offset: u32, values: &[u32]) {
+        let mut stored = self.lock();
+        for (offset, value) in (offset..).step_by(4).zip(values) {
+            stored.words.insert(offset, *value);
+            stored.writes.push((offset, *value));
+        }
+    }
+
+    fn poll(&self, words: &[PolledWord], _: Option<u64>, _: &'static str) -> MachineAnswer {
+        match words {
+            [PolledWord::Window(watch)] => MachineAnswer::Word(self.read(watch.offset)),
+            _ => panic!("one word of the window is polled"),
+        }
+    }
+
+    fn pass(&self, _: u64) {}
+}
+
+port_at_once!(Words);
+
 /// A window with the EEPROM of a board.
-fn board(family: Family, version: u32, sram_bytes: u32) -> LanaiBoard<Words> {
+fn board(family: Family, version: u32, sram_bytes: u32) -> (LanaiBoard, Words) {
     let at = family.eeprom();
-    let mut words = Words::default();
+    let words = Words::default();
     let record = [
         (0, 0xA0),
         (4, version << 16 | 0x024C),
@@ -48,15 +58,16 @@ fn board(family: Family, version: u32, sram_bytes: u32) -> LanaiBoard<Words> {
         (72, 4),
     ];
     words
+        .lock()
         .words
         .extend(record.map(|(offset, word)| (at + offset, word)));
-    LanaiBoard::new(words, family)
+    (LanaiBoard::new(words.clone().into(), family), words)
 }
 
 #[test]
 fn bring_up_follows_the_family() {
     let check = |family, version: u16, sram_bytes, writes: &[(u32, u32)]| {
-        let mut board = board(family, version.into(), sram_bytes);
+        let (mut board, words) = board(family, version.into(), sram_bytes);
         let record = block_on(board.reset()).unwrap();
         let expected = BoardRecord {
             clock: 0xA0,
@@ -70,7 +81,7 @@ fn bring_up_follows_the_family() {
         let firmware = Firmware { segments, entry: 0 };
         block_on(board.load(&firmware)).unwrap();
         block_on(board.release());
-        assert_eq!(board.into_inner().writes, writes, "{family:?}");
+        assert_eq!(words.lock().writes, writes, "{family:?}");
     };
     let load = [(0, 0x0102_0304), (4, 0x0500_0000)];
     check(
@@ -103,7 +114,7 @@ fn bring_up_follows_the_family() {
 #[test]
 fn records_of_other_boards_are_refused() {
     let check = |family, version: u16, sram_bytes, expected| {
-        let mut board = board(family, version.into(), sram_bytes);
+        let (mut board, _words) = board(family, version.into(), sram_bytes);
         assert_eq!(block_on(board.reset()), Err(expected));
     };
     let wrong = |version, family| LanaiError::Version { version, family };
@@ -122,13 +133,13 @@ fn records_of_other_boards_are_refused() {
 #[test]
 fn firmware_that_does_not_fit_is_refused_before_anything_is_written() {
     let check = |entry, address, length_bytes, expected| {
-        let mut board = board(Family::Four, 0x0403, 0x4_0000);
+        let (mut board, words) = board(Family::Four, 0x0403, 0x4_0000);
         block_on(board.reset()).unwrap();
-        let before = board.window.writes.len();
+        let before = words.lock().writes.len();
         let segments = vec![(0, vec![1; 4]), (address, vec![0; length_bytes])];
         let firmware = Firmware { segments, entry };
         assert_eq!(block_on(board.load(&firmware)), Err(expected));
-        assert_eq!(board.window.writes.len(), before);
+        assert_eq!(words.lock().writes.len(), before);
     };
     let outside = |address, length_bytes| LanaiError::OutsideSram {
         address,
@@ -143,8 +154,8 @@ fn firmware_that_does_not_fit_is_refused_before_anything_is_written() {
 
 #[test]
 fn large_memories_of_a_lanai_4_are_seen_at_two_places() {
-    let mut board = board(Family::Four, 0x0403, 0x10_0000);
+    let (mut board, words) = board(Family::Four, 0x0403, 0x10_0000);
     block_on(board.write_sram_burst(0x7_FFF8, &[1, 2, 3]));
-    let places: Vec<_> = board.into_inner().writes;
+    let places = words.lock().writes.clone();
     assert_eq!(places, [(0x7_FFF8, 1), (0x7_FFFC, 2), (0x18_0000, 3)]);
 }

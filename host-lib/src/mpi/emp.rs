@@ -12,7 +12,7 @@ use super::transport::{Arrival, Delivery, Transport, TransportError};
 use crate::emp::{
     AnyHandle, Buffer, Completion, Direction, Emp, PostError, Source, Tag, TransferError,
 };
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{PAGE_BYTES, System, VirtualAddress};
 
 /// Tag of packets. Long messages have the others.
 const PACKET_TAG: u16 = 0;
@@ -40,8 +40,8 @@ enum Purpose {
 }
 
 /// A process over EMP.
-pub struct EmpTransport<W, S> {
-    emp: Emp<W, S>,
+pub struct EmpTransport {
+    emp: Emp,
     /// The nodes, by rank.
     members: Vec<u16>,
     rank: usize,
@@ -65,7 +65,7 @@ pub struct EmpTransport<W, S> {
     room: u32,
 }
 
-impl<W, S> fmt::Debug for EmpTransport<W, S> {
+impl fmt::Debug for EmpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmpTransport")
             .field("rank", &self.rank)
@@ -73,14 +73,14 @@ impl<W, S> fmt::Debug for EmpTransport<W, S> {
     }
 }
 
-impl<W: Window, S: System> EmpTransport<W, S> {
+impl EmpTransport {
     /// The process of a rank of `members`, the nodes by rank, which all processes name in the same order; packets hold up to
     /// `eager_bytes` behind their headers.
     ///
     /// # Errors
     /// [`TransportError`].
     pub async fn new(
-        emp: Emp<W, S>,
+        emp: Emp,
         members: &[u16],
         rank: usize,
         eager_bytes: usize,
@@ -118,7 +118,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
     }
 
     /// EMP's library.
-    pub const fn emp(&self) -> &Emp<W, S> {
+    pub const fn emp(&self) -> &Emp {
         &self.emp
     }
 
@@ -126,7 +126,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
     #[must_use]
     pub fn buffer_bytes(eager_bytes: usize) -> u64 {
         let room = HEADER_BYTES.saturating_add(eager_bytes) as u64;
-        u64::from(SENDS + RECEIVES) * room.next_multiple_of(S::PAGE_BYTES)
+        u64::from(SENDS + RECEIVES) * room.next_multiple_of(PAGE_BYTES)
     }
 
     fn buffer(&mut self) -> Result<Buffer, TransportError> {
@@ -267,7 +267,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
     }
 }
 
-impl<W: Window, S: System> Transport for EmpTransport<W, S> {
+impl Transport for EmpTransport {
     fn size(&self) -> usize {
         self.members.len()
     }

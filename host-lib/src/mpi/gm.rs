@@ -17,7 +17,7 @@ use crate::gm::collective::{
     BoardOperation, CollectiveError, Endpoint, Group, Reduction, schedule,
 };
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
-use crate::window::{Computation, SignalHandler, System, Window};
+use crate::window::{Computation, PAGE_BYTES, SignalHandler, System};
 
 /// Bytes before a packet: what it is.
 const PREFIX_BYTES: usize = 16;
@@ -86,8 +86,8 @@ impl GmSettings {
 }
 
 /// A process over GM, on a port of its own.
-pub struct GmTransport<W, S> {
-    gm: Gm<W, S>,
+pub struct GmTransport {
+    gm: Gm,
     channel: Channel,
     members: Vec<Endpoint>,
     ranks: BTreeMap<Endpoint, usize>,
@@ -116,7 +116,7 @@ fn ended_well(status: Status) -> Result<(), TransportError> {
     }
 }
 
-impl<W, S> fmt::Debug for GmTransport<W, S> {
+impl fmt::Debug for GmTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GmTransport")
             .field("rank", &self.rank)
@@ -125,14 +125,14 @@ impl<W, S> fmt::Debug for GmTransport<W, S> {
     }
 }
 
-impl<W: Window, S: System> GmTransport<W, S> {
+impl GmTransport {
     /// The process at `own` of `members`, which all processes name in the same order. Its port is open, and those of the others are before any of
     /// them sends.
     ///
     /// # Errors
     /// [`TransportError`].
     pub async fn new(
-        mut gm: Gm<W, S>,
+        mut gm: Gm,
         members: &[Endpoint],
         own: Endpoint,
         settings: GmSettings,
@@ -189,12 +189,12 @@ impl<W: Window, S: System> GmTransport<W, S> {
     }
 
     /// GM's library.
-    pub const fn gm(&self) -> &Gm<W, S> {
+    pub const fn gm(&self) -> &Gm {
         &self.gm
     }
 
     /// GM's library, for processor time and memory. The port belongs to the transport.
-    pub const fn gm_mut(&mut self) -> &mut Gm<W, S> {
+    pub const fn gm_mut(&mut self) -> &mut Gm {
         &mut self.gm
     }
 
@@ -219,7 +219,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
 
     /// Charges the processor time that pins the pages of a message.
     async fn pin(&mut self, length: usize) {
-        let pages = (length as u64).div_ceil(S::PAGE_BYTES);
+        let pages = (length as u64).div_ceil(PAGE_BYTES);
         let time_ns = pages * self.settings.pin_page_ns;
         self.gm.system_mut().compute(time_ns).await;
     }
@@ -389,7 +389,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
     }
 }
 
-impl<W: Window, S: System> Transport for GmTransport<W, S> {
+impl Transport for GmTransport {
     fn size(&self) -> usize {
         self.members.len()
     }

@@ -6,7 +6,7 @@ use super::error::HostError;
 use super::journal::{EntryKind, Journal};
 use crate::address::MacAddress;
 use crate::firmware::Firmware;
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{AnySystem, AnyWindow, System, VirtualAddress, Window};
 
 /// The signal of the LANai to the host, in ISR and EIMR.
 pub const HOST_SIG: u32 = 1 << 30;
@@ -108,10 +108,10 @@ impl ChipGeneration {
 
 /// An adapter, and the host that drives it.
 #[derive(Debug)]
-pub struct Adapter<W, S> {
-    window: W,
+pub struct Adapter {
+    window: AnyWindow,
     /// The host.
-    pub(super) system: S,
+    pub(super) system: AnySystem,
     chip: ChipGeneration,
     journal: Journal,
     sram_bytes: u32,
@@ -120,9 +120,14 @@ pub struct Adapter<W, S> {
     pub(super) signals: u64,
 }
 
-impl<W: Window, S: System> Adapter<W, S> {
+impl Adapter {
     /// Takes over the adapter, holds its chip in reset and reads its EEPROM.
-    pub async fn take_over(window: W, system: S, chip: ChipGeneration, journal: Journal) -> Self {
+    pub async fn take_over(
+        window: AnyWindow,
+        system: AnySystem,
+        chip: ChipGeneration,
+        journal: Journal,
+    ) -> Self {
         let mut adapter = Self {
             window,
             system,

@@ -10,7 +10,7 @@
 use super::error::HostError;
 use super::mailbox::{DESTINATIONS, FRAME_US, Mailbox, PAD, header};
 use crate::address::MacAddress;
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// Length of a greeting. Any length from [`SHORTEST_BYTES`] on would do.
 const GREETING_BYTES: u32 = 100;
@@ -95,8 +95,8 @@ struct Peer {
 }
 
 /// One host.
-struct ExchangeHost<'m, 'a, W, S> {
-    mailbox: &'m mut Mailbox<'a, W, S>,
+struct ExchangeHost<'m, 'a> {
+    mailbox: &'m mut Mailbox<'a>,
     plan: &'m Exchange,
     own: MacAddress,
     peers: Vec<Peer>,
@@ -113,10 +113,7 @@ struct ExchangeHost<'m, 'a, W, S> {
 ///
 /// # Errors
 /// [`HostError`]: a frame is lost or damaged, or the control program does not go on.
-pub(super) async fn run<W: Window, S: System>(
-    mailbox: &mut Mailbox<'_, W, S>,
-    plan: &Exchange,
-) -> Result<(), HostError> {
+pub(super) async fn run(mailbox: &mut Mailbox<'_>, plan: &Exchange) -> Result<(), HostError> {
     let peer = |address: &MacAddress| Peer {
         address: *address,
         form: None,
@@ -152,7 +149,7 @@ pub(super) async fn run<W: Window, S: System>(
     end
 }
 
-impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
+impl ExchangeHost<'_, '_> {
     async fn run(&mut self) -> Result<(), HostError> {
         loop {
             self.receive().await?;

@@ -21,7 +21,7 @@ use super::error::HostError;
 use super::exchange::{self, Exchange};
 use crate::address::MacAddress;
 use crate::firmware::Firmware;
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Layout of the mailbox. Words are big-endian; offsets count from [`layout::BASE`] unless they say otherwise.
 pub mod layout {
@@ -197,8 +197,8 @@ impl Destination {
 ///
 /// # Errors
 /// [`HostError`], at the milestone that is not reached.
-pub async fn run<W: Window, S: System>(
-    adapter: &mut Adapter<W, S>,
+pub async fn run(
+    adapter: &mut Adapter,
     image: &Firmware,
     plan: &Exchange,
 ) -> Result<(), HostError> {
@@ -222,8 +222,8 @@ pub async fn run<W: Window, S: System>(
 }
 
 /// The host of a control program with a mailbox.
-pub(super) struct Mailbox<'a, W, S> {
-    pub(super) adapter: &'a mut Adapter<W, S>,
+pub(super) struct Mailbox<'a> {
+    pub(super) adapter: &'a mut Adapter,
     transmit: VirtualAddress,
     transmit_bus: u32,
     buffers: Vec<(VirtualAddress, u32)>,
@@ -234,7 +234,7 @@ const fn next(index: u32, count: u32) -> u32 {
     if index + 1 >= count { 0 } else { index + 1 }
 }
 
-impl<W: Window, S: System> Mailbox<'_, W, S> {
+impl Mailbox<'_> {
     /// From the reset to a ready channel.
     async fn start(&mut self) -> Result<(), HostError> {
         let adapter = &mut *self.adapter;

@@ -26,7 +26,7 @@
 use super::adapter::{Adapter, ChipGeneration, Control, SpecialRegister};
 use super::error::HostError;
 use crate::firmware::Firmware;
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Layout of the shared structure. Words are big-endian; offsets count from its start.
 pub mod layout {
@@ -153,11 +153,7 @@ const BENCHMARK_WORDS: u32 = 64;
 ///
 /// # Errors
 /// [`HostError`], at the milestone that is not reached.
-pub async fn run<W: Window, S: System>(
-    adapter: &mut Adapter<W, S>,
-    image: &Firmware,
-    node: u32,
-) -> Result<(), HostError> {
+pub async fn run(adapter: &mut Adapter, image: &Firmware, node: u32) -> Result<(), HostError> {
     adapter.load(image).await?;
     let (buffer, buffer_bus) = adapter.memory(BUFFER_BYTES.into())?;
     let (_, structure_bus) = adapter.memory(STRUCTURE_BYTES)?;
@@ -179,9 +175,7 @@ pub async fn run<W: Window, S: System>(
 }
 
 /// Waits for the first signal; returns the address of the structure.
-async fn find_structure<W: Window, S: System>(
-    adapter: &mut Adapter<W, S>,
-) -> Result<u32, HostError> {
+async fn find_structure(adapter: &mut Adapter) -> Result<u32, HostError> {
     let what = "the first signal of the control program";
     let end_ps = adapter.system.now_ps() + START_US * 1_000_000;
     while adapter.register(SpecialRegister::Isr).await & super::adapter::HOST_SIG == 0 {
@@ -222,8 +216,8 @@ async fn find_structure<W: Window, S: System>(
 }
 
 /// The host of a control program with shared memory.
-struct SharedMemoryHost<'a, W, S> {
-    adapter: &'a mut Adapter<W, S>,
+struct SharedMemoryHost<'a> {
+    adapter: &'a mut Adapter,
     base: u32,
     node: u32,
     buffer: VirtualAddress,
@@ -235,7 +229,7 @@ struct SharedMemoryHost<'a, W, S> {
     tests: [u32; 2],
 }
 
-impl<W: Window, S: System> SharedMemoryHost<'_, W, S> {
+impl SharedMemoryHost<'_> {
     /// Reads a word of the shared structure.
     async fn get(&mut self, offset: u32) -> u32 {
         self.adapter.word(self.base.wrapping_add(offset)).await

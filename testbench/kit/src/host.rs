@@ -5,7 +5,7 @@ use emulator::sim::time::SimTime;
 use host_lib::board::BoardWindow;
 use host_lib::firmware::Firmware;
 use host_lib::lanai::LanaiBoard;
-use host_lib::window::{PhysicalAddress, System, VirtualAddress};
+use host_lib::window::{PhysicalAddress, System, SystemPort, VirtualAddress};
 use lanigon_worlds::boards::{Driver, HostView};
 
 use super::error::HostError;
@@ -62,7 +62,7 @@ impl HostNode {
     /// # Panics
     /// If the node has another board.
     #[track_caller]
-    pub fn board(&mut self) -> &mut BoardWindow<Machine> {
+    pub fn board(&mut self) -> &mut BoardWindow {
         let node = self.node;
         let board = self.driver.board_window();
         board.unwrap_or_else(|| panic!("node {node} has a LANai, whose driver is lanai()"))
@@ -73,7 +73,7 @@ impl HostNode {
     /// # Panics
     /// If the node has another board.
     #[track_caller]
-    pub fn lanai(&mut self) -> &mut LanaiBoard<Machine> {
+    pub fn lanai(&mut self) -> &mut LanaiBoard {
         let node = self.node;
         let board = self.driver.lanai();
         board.unwrap_or_else(|| panic!("node {node} has no LANai; its driver is board()"))

@@ -7,7 +7,7 @@ use std::thread;
 
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultRates;
-use host_lib::window::{MemoryWatch, PolledWord, System};
+use host_lib::window::{MemoryWatch, PolledWord, System, SystemPort};
 use lanigon_kit::faults::Fault;
 use lanigon_kit::{
     FrameFault, Kit, KitBuilder, KitError, START, Schedule, Schedules, Search, Step, us,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use emulator::host::machine::Machine;
-use host_lib::window::System;
+use host_lib::window::SystemPort;
 use lanigon_requests::{Class, End, Poll, Request, SocketCall, Welcome};
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::workload::HostProcess;

@@ -1,18 +1,17 @@
 //! Processes as a workload.
 
+use host_lib::gm::Gm;
 use std::any::Any;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use emulator::host::machine::Machine;
 use emulator::value_struct;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{EmpTransport, GmSettings, GmTransport, HEADER_BYTES, Transport};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::scenario::{Position, Scenario};
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running,
@@ -95,8 +94,8 @@ impl Workload for Processes {
 
     fn memory_bytes(&self) -> u64 {
         let gm = GmSettings::default();
-        let packets = GmTransport::<Machine, Machine>::buffer_bytes(gm);
-        let others = EmpTransport::<Machine, Machine>::buffer_bytes(gm.eager_bytes);
+        let packets = GmTransport::buffer_bytes(gm);
+        let others = EmpTransport::buffer_bytes(gm.eager_bytes);
         (packets.max(others) + PARTS_BYTES) * self.per_node as u64 + MORE_BYTES
     }
 
@@ -335,12 +334,7 @@ impl Job for ProcessJob {
         vec!["process"; self.ranks.len() - 1]
     }
 
-    fn run_further<'a>(
-        &'a self,
-        place: usize,
-        gm: GmNode,
-        process: HostProcess<'a>,
-    ) -> Running<'a> {
+    fn run_further<'a>(&'a self, place: usize, gm: Gm, process: HostProcess<'a>) -> Running<'a> {
         Box::pin(async move {
             let (Some(hub), Some(rank)) = (&self.hub, self.ranks.get(1 + place)) else {
                 return Ok(());
@@ -408,7 +402,7 @@ impl ProcessJob {
 
     async fn serve_over_gm(
         &self,
-        mut gm: GmNode,
+        mut gm: Gm,
         rank: usize,
         hub: &Arc<Hub>,
         process: &HostProcess<'_>,

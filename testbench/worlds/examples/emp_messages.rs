@@ -4,9 +4,8 @@
 
 use anyhow::{Context, anyhow};
 use emulator::sim::world::{RunEnd, RunLimits};
-use host_lib::emp::{AnyHandle, Buffer, Cancellation, Source, Tag};
-use host_lib::window::System;
-use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use host_lib::emp::{AnyHandle, Buffer, Cancellation, Emp, Source, Tag};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 use lanigon_worlds::profile::built_in;
@@ -17,20 +16,20 @@ const ANSWER: u16 = 2;
 const NEVER_SENT: u16 = 3;
 
 /// Memory for a message.
-fn buffer(emp: &mut EmpNode, length: u32) -> anyhow::Result<Buffer> {
+fn buffer(emp: &mut Emp, length: u32) -> anyhow::Result<Buffer> {
     let address = emp.system_mut().allocate(u64::from(length));
     let address = address.context("no more host memory")?;
     Ok(Buffer { address, length })
 }
 
-fn write(emp: &mut EmpNode, bytes: &[u8]) -> anyhow::Result<Buffer> {
+fn write(emp: &mut Emp, bytes: &[u8]) -> anyhow::Result<Buffer> {
     let buffer = buffer(emp, bytes.len() as u32)?;
     let written = emp.system_mut().write_memory(buffer.address, bytes);
     written.map_err(|at| anyhow!("{at:?} is not mapped"))?;
     Ok(buffer)
 }
 
-fn read(emp: &EmpNode, buffer: Buffer, length: u32) -> anyhow::Result<String> {
+fn read(emp: &Emp, buffer: Buffer, length: u32) -> anyhow::Result<String> {
     let mut bytes = vec![0; length as usize];
     let read = emp.system().read_memory(buffer.address, &mut bytes);
     read.map_err(|at| anyhow!("{at:?} is not mapped"))?;
@@ -39,7 +38,7 @@ fn read(emp: &EmpNode, buffer: Buffer, length: u32) -> anyhow::Result<String> {
 
 /// Node 0: asks, and waits for the answer. Its receive is posted before the question leaves: a message
 /// without a posted receive is dropped, and retransmitted after a timeout.
-async fn ask(mut emp: EmpNode) -> anyhow::Result<String> {
+async fn ask(mut emp: Emp) -> anyhow::Result<String> {
     let space = buffer(&mut emp, 100)?;
     let receive = emp.post_receive(Source::Node(1), Tag::Value(ANSWER), space);
     let answer = receive.await?;
@@ -51,7 +50,7 @@ async fn ask(mut emp: EmpNode) -> anyhow::Result<String> {
 }
 
 /// Node 1: waits for whichever message comes, answers it, and takes the other receive back.
-async fn answer(mut emp: EmpNode) -> anyhow::Result<String> {
+async fn answer(mut emp: Emp) -> anyhow::Result<String> {
     let mut spaces = Vec::new();
     let mut handles: Vec<AnyHandle> = Vec::new();
     for tag in [NEVER_SENT, QUESTION] {

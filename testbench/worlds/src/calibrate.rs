@@ -14,11 +14,11 @@ use emulator::board::CpuId;
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
 use emulator::sim::world::RunLimits;
-use host_lib::emp::{Source, Tag};
+use host_lib::emp::{Emp, Source, Tag};
 use host_lib::window::System;
 
 use crate::builder::WorldError;
-use crate::emp::{EmpNode, EmpPairs, buffer, text};
+use crate::emp::{EmpPairs, buffer, text};
 use crate::end::{RunError, completed};
 
 /// Pause of the sender, until the receive is posted or both NICs are idle.
@@ -141,7 +141,7 @@ fn total_cycles(
 /// Length of a message that fills one frame.
 const MESSAGE_BYTES: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
 
-async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+async fn send(mut emp: Emp, messages: u32, bytes: u32) -> Result<(), String> {
     let out = buffer(&mut emp, bytes)?;
     for _ in 0..messages {
         emp.system_mut().compute(SETTLE_NS).await;
@@ -153,7 +153,7 @@ async fn send(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String>
     Ok(())
 }
 
-async fn receive(mut emp: EmpNode, messages: u32, bytes: u32) -> Result<(), String> {
+async fn receive(mut emp: Emp, messages: u32, bytes: u32) -> Result<(), String> {
     let space = buffer(&mut emp, bytes)?;
     for _ in 0..messages {
         let receive = emp

@@ -11,16 +11,13 @@ use emulator::sim::world::World;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use host_lib::emp::{Buffer, Config, Emp};
 use host_lib::firmware::Firmware;
-use host_lib::window::System;
+use host_lib::window::{System, SystemPort};
 
 use crate::boards;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::end::ResultSlot;
 use crate::images::firmware;
 use crate::nodes::{EMP_SRAM_BYTES, START, StageFactors, cable, mac_address, parts, probes};
-
-/// EMP library on an emulated machine.
-pub type EmpNode = Emp<Machine, Machine>;
 
 /// Directly connected pairs of nodes for EMP programs. Within its pair a node is number 0 or 1.
 #[derive(Debug)]
@@ -106,7 +103,7 @@ impl EmpPairs {
     ) -> ResultSlot<Result<T, String>>
     where
         T: Send + 'static,
-        P: FnOnce(EmpNode) -> F + Send + 'static,
+        P: FnOnce(Emp) -> F + Send + 'static,
         F: Future<Output = Result<T, String>> + Send + 'static,
     {
         let outcome = ResultSlot::default();
@@ -149,15 +146,16 @@ fn nodes(
 ///
 /// # Errors
 /// If board or firmware fail to start.
-pub async fn boot(
-    machine: Machine,
-    firmware: &Firmware,
-    config: Config,
-) -> Result<EmpNode, String> {
+pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<Emp, String> {
     let mut clock = machine.clone();
-    let emp = Emp::start(machine.clone(), machine, Some(firmware), config)
-        .await
-        .map_err(|error| error.to_string())?;
+    let emp = Emp::start(
+        machine.clone().into(),
+        machine.into(),
+        Some(firmware),
+        config,
+    )
+    .await
+    .map_err(|error| error.to_string())?;
     let rest = START.saturating_sub(SimTime::from_ps(clock.now_ps()));
     clock.compute(rest.ps() / 1000).await;
     Ok(emp)
@@ -167,7 +165,7 @@ pub async fn boot(
 ///
 /// # Errors
 /// If host memory is exhausted.
-pub fn buffer(emp: &mut EmpNode, length: u32) -> Result<Buffer, String> {
+pub fn buffer(emp: &mut Emp, length: u32) -> Result<Buffer, String> {
     let address = emp
         .system_mut()
         .allocate(u64::from(length.max(1)))

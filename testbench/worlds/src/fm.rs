@@ -4,20 +4,17 @@ use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use host_lib::firmware::Firmware;
 use host_lib::fm::{Config, Fm};
-use host_lib::window::System;
+use host_lib::window::{System, SystemPort};
 
 use crate::nodes::START;
-
-/// FM's library on an emulated machine.
-pub type FmNode = Fm<Machine, Machine>;
 
 /// Loads and starts the firmware, and waits for [`START`]: until then other boards may be in reset, which lose packets.
 ///
 /// # Errors
 /// If board or firmware fail to start.
-pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<FmNode, String> {
+pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<Fm, String> {
     let mut clock = machine.clone();
-    let fm = Fm::start(machine.clone(), machine, firmware, config)
+    let fm = Fm::start(machine.clone().into(), machine.into(), firmware, config)
         .await
         .map_err(|error| error.to_string())?;
     let rest = START.saturating_sub(SimTime::from_ps(clock.now_ps()));

@@ -13,7 +13,7 @@ use emulator::wire::myrinet::routes::{self, RouteError};
 use emulator::wire::myrinet::topology::Topology;
 use host_lib::firmware::Firmware;
 use host_lib::gm::{Config, Gm};
-use host_lib::window::System;
+use host_lib::window::{System, SystemPort};
 
 /// Calls of the library and polls for its events, as traces show them.
 pub use host_lib::gm::{Call, NO_EVENT};
@@ -23,9 +23,6 @@ use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
 use crate::end::ResultSlot;
 use crate::images::firmware;
 use crate::nodes::{START, cable, ethernet_route, parts, probes, profile_cable};
-
-/// GM's library on an emulated machine.
-pub type GmNode = Gm<Machine, Machine>;
 
 /// Nodes for GM programs cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +98,7 @@ impl GmWorld {
     ) -> ResultSlot<Result<T, String>>
     where
         T: Send + 'static,
-        P: FnOnce(GmNode) -> F + Send + 'static,
+        P: FnOnce(Gm) -> F + Send + 'static,
         F: Future<Output = Result<T, String>> + Send + 'static,
     {
         let outcome = ResultSlot::default();
@@ -180,11 +177,16 @@ fn boards_only(
 ///
 /// # Errors
 /// If board or firmware fail to start.
-pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<GmNode, String> {
+pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<Gm, String> {
     let mut clock = machine.clone();
-    let gm = Gm::start(machine.clone(), machine, Some(firmware), config)
-        .await
-        .map_err(|error| error.to_string())?;
+    let gm = Gm::start(
+        machine.clone().into(),
+        machine.into(),
+        Some(firmware),
+        config,
+    )
+    .await
+    .map_err(|error| error.to_string())?;
     let rest = START.saturating_sub(SimTime::from_ps(clock.now_ps()));
     clock.compute(rest.ps() / 1000).await;
     Ok(gm)

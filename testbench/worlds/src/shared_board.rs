@@ -1,12 +1,12 @@
 //! Processes of one host that use one board over GM: the first one boots it, the others get a library of their own.
 
+use host_lib::gm::Gm;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emulator::host::machine::Machine;
 use host_lib::window::System;
 
-use crate::gm::GmNode;
 use crate::nodes::START;
 
 /// First pause of a process that waits until another one has booted the firmware, in ns. Each is twice as long as the one before: where the
@@ -19,7 +19,7 @@ const LONGEST_PAUSE_NS: u64 = 64_000;
 #[derive(Debug, Default)]
 pub struct Processes {
     waiting: Mutex<BTreeMap<usize, Machine>>,
-    libraries: Mutex<BTreeMap<usize, GmNode>>,
+    libraries: Mutex<BTreeMap<usize, Gm>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -29,7 +29,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Processes {
     /// Waits until the first process has booted the board; the library of this one, which has the number `process` on its host. `None` if
     /// the board does not start.
-    pub async fn join(&self, process: usize, mut machine: Machine) -> Option<GmNode> {
+    pub async fn join(&self, process: usize, mut machine: Machine) -> Option<Gm> {
         lock(&self.waiting).insert(process, machine.clone());
         let start = START.saturating_sub(machine.now());
         machine.sleep(start.ps() / 1000).await;
@@ -52,11 +52,11 @@ impl Processes {
     ///
     /// # Errors
     /// There are more processes than ports.
-    pub fn share(&self, board: Option<&GmNode>) -> Result<(), String> {
+    pub fn share(&self, board: Option<&Gm>) -> Result<(), String> {
         let waiting = std::mem::take(&mut *lock(&self.waiting));
         for (process, machine) in waiting {
             let Some(board) = board else { continue };
-            let library = board.process(machine.clone(), machine);
+            let library = board.process(machine.clone().into(), machine.into());
             let library = library.map_err(|error| error.to_string())?;
             lock(&self.libraries).insert(process, library);
         }

@@ -8,6 +8,7 @@
 //! The types are a list that the caller of [`Workloads::parse`] gives: what depends on this crate pays for no workload that it does not
 //! use.
 
+use host_lib::gm::Gm;
 use std::any::Any;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,6 @@ use emulator::sim::node::Node;
 use emulator::state::{Reader, StateError, Value, Writer};
 
 use crate::boards::Protocol;
-use crate::gm::GmNode;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::ProgramLife;
 use crate::scenario::nodes::Nodes;
@@ -202,12 +202,7 @@ pub trait Job: Send + Sync {
     }
 
     /// Runs a further process, by its place among these.
-    fn run_further<'a>(
-        &'a self,
-        place: usize,
-        gm: GmNode,
-        process: HostProcess<'a>,
-    ) -> Running<'a> {
+    fn run_further<'a>(&'a self, place: usize, gm: Gm, process: HostProcess<'a>) -> Running<'a> {
         drop((place, gm, process));
         Box::pin(async { Ok(()) })
     }

@@ -19,7 +19,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::board::BoardWindow;
-use host_lib::window::{System, VirtualAddress};
+use host_lib::window::{System, SystemPort, VirtualAddress};
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
@@ -36,7 +36,7 @@ struct Bench<T> {
 
 /// A host program's access to board and machine.
 struct Host {
-    board: BoardWindow<Machine>,
+    board: BoardWindow,
     machine: Machine,
 }
 
@@ -73,7 +73,7 @@ where
     let result = ResultSlot::default();
     let left = result.clone();
     node.programs.spawn("test", |machine| async move {
-        let mut board = BoardWindow::new(machine.clone());
+        let mut board = BoardWindow::new(machine.clone().into());
         board.reset().await.unwrap();
         firmware.load(&mut board).await.unwrap();
         board.start_cpu_a(firmware.entry).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanigon_window::window::{System, VirtualAddress};
+use lanigon_window::window::{SystemPort, VirtualAddress};
 
 use super::super::log::MemoryAct;
 use super::super::machine::Machine;

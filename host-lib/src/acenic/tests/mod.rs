@@ -10,12 +10,13 @@ use defs::acenic::message::EVENT_BYTES;
 use defs::acenic::{COMMAND_CONSUMER, INFO_HIGH, INFO_LOW};
 
 use super::*;
-use crate::fake::{Fake, Interrupt, Machine, block_on};
+use crate::at_once::block_on;
+use crate::fake::{Fake, Interrupt, Machine};
 use crate::firmware::Firmware;
 
 const OWN: MacAddress = MacAddress([0x00, 0x60, 0xCF, 0x20, 0x12, 0x34]);
 
-type FakeNic = AceNic<Fake, Fake>;
+type FakeNic = AceNic;
 
 fn firmware() -> Firmware {
     Firmware {
@@ -40,8 +41,8 @@ fn started(config: Config) -> (Fake, FakeNic) {
         machine.takes_commands = false;
     }
     let nic = block_on(AceNic::start(
-        fake.clone(),
-        fake.clone(),
+        fake.clone().into(),
+        fake.clone().into(),
         &firmware(),
         config,
     ));

@@ -155,8 +155,8 @@ fn a_board_that_does_not_work_is_an_error() {
         let fake = Fake::new();
         prepare(&mut fake.lock());
         let outcome = block_on(AceNic::start(
-            fake.clone(),
-            fake.clone(),
+            fake.clone().into(),
+            fake.clone().into(),
             &firmware(),
             config,
         ));

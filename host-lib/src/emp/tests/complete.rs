@@ -182,6 +182,11 @@ fn futures_and_handles_can_move_between_threads() {
     let handle = block_on(check(emp.post_transmit(2, 0, buffer(0, 1)))).unwrap();
     let completion = block_on(check(emp.wait(check(handle))));
     assert!(completion.is_ok());
-    let node = check(Emp::start(fake.clone(), fake.clone(), None, config()));
+    let node = check(Emp::start(
+        fake.clone().into(),
+        fake.clone().into(),
+        None,
+        config(),
+    ));
     assert!(block_on(node).is_ok());
 }

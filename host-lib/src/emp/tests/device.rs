@@ -6,7 +6,12 @@ use defs::tigon2::regs::{CPU_STATE, CpuState};
 use super::*;
 
 fn open(device: &Device, fake: &Fake) -> Result<Node, OpenError> {
-    block_on(device.open(fake.clone(), fake.clone(), &firmware(), config()))
+    block_on(device.open(
+        fake.clone().into(),
+        fake.clone().into(),
+        &firmware(),
+        config(),
+    ))
 }
 
 #[test]

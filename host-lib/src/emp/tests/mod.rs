@@ -9,11 +9,12 @@ mod start;
 use defs::emp::descriptor::{Code, status_complete};
 
 use super::*;
-use crate::fake::{Fake, Script, block_on, physical};
+use crate::at_once::block_on;
+use crate::fake::{Fake, Script, physical};
 use crate::firmware::Firmware;
 use crate::window::VirtualAddress;
 
-type Node = Emp<Fake, Fake>;
+type Node = Emp;
 
 fn config() -> Config {
     let routes = (0..3).map(|node| MacAddress([2, 0, 0, 0, 0xAB, node]));
@@ -29,8 +30,8 @@ fn firmware() -> Firmware {
 
 fn try_start(fake: &Fake, config: Config) -> Result<Node, StartError> {
     block_on(Emp::start(
-        fake.clone(),
-        fake.clone(),
+        fake.clone().into(),
+        fake.clone().into(),
         Some(&firmware()),
         config,
     ))

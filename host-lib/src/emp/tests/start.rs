@@ -60,7 +60,12 @@ fn start_writes_all_that_the_firmware_waits_for() {
 fn a_running_firmware_is_used_as_it_is() {
     let fake = Fake::new();
     fake.lock().boot();
-    let emp = block_on(Emp::start(fake.clone(), fake.clone(), None, config()));
+    let emp = block_on(Emp::start(
+        fake.clone().into(),
+        fake.clone().into(),
+        None,
+        config(),
+    ));
     assert!(emp.is_ok());
     assert!(!fake.lock().registers.contains_key(&CPU_PC));
 }
@@ -168,7 +173,7 @@ fn start_reports_a_cpu_that_stops_and_an_image_that_does_not_fit() {
         machine.registers.insert(CPU_STATE, CpuState::HALT.bits());
         machine.registers.insert(CPU_PC, 0x5678);
     }
-    let result = block_on(Emp::start(fake.clone(), fake, None, config()));
+    let result = block_on(Emp::start(fake.clone().into(), fake.into(), None, config()));
     assert_eq!(
         result.err(),
         Some(StartError::Halted {
@@ -181,7 +186,12 @@ fn start_reports_a_cpu_that_stops_and_an_image_that_does_not_fit() {
         segments: vec![(2, vec![0])],
         entry: 0,
     };
-    let result = block_on(Emp::start(fake.clone(), fake, Some(&image), config()));
+    let result = block_on(Emp::start(
+        fake.clone().into(),
+        fake.into(),
+        Some(&image),
+        config(),
+    ));
     assert_eq!(
         result.err(),
         Some(ImageError::Unaligned { address: 2 }.into())

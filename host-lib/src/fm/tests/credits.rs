@@ -3,7 +3,7 @@
 use defs::fm::map::SEND_SLOT_COUNT;
 use defs::fm::packet::{CREDIT, MTU};
 
-use super::{Library, collect, content, nodes, nodes_with, run};
+use super::{Library, collect, content, host_of, nodes, nodes_with, run};
 use crate::fm::{SendError, SendStream};
 
 fn begin(library: &mut Library, to: &[u16], packets: u32) -> SendStream {
@@ -94,7 +94,7 @@ fn credits_last_for_ever_and_no_ring_overflows() {
         let got: Vec<_> = inbox.drain(..).map(|entry| (entry.0, entry.2)).collect();
         let bytes = round.to_be_bytes().to_vec();
         assert_eq!(got, [(0, bytes.clone()), (1, bytes)]);
-        let mut world = nodes[0].system.lock();
+        let mut world = host_of(&nodes[0]).lock();
         world.nodes.iter_mut().for_each(|node| node.left.clear());
     }
 }
@@ -108,7 +108,7 @@ fn explicit_credits_are_sent_for_half_of_them() {
         packet(&mut nodes[0], &mut stream).unwrap();
     }
     run(nodes[1].extract(u32::MAX)).unwrap();
-    let mut world = nodes[0].system.lock();
+    let mut world = host_of(&nodes[0]).lock();
     world.settle();
     let left = &world.nodes[1].left;
     assert_eq!(left.len(), 2, "for the eighth and the sixteenth packet");
@@ -119,7 +119,7 @@ fn explicit_credits_are_sent_for_half_of_them() {
 #[test]
 fn a_board_that_sends_nothing_fills_its_slots() {
     let mut nodes = nodes_with(2, |config| config.credits = 100);
-    nodes[0].system.lock().nodes[0].runs = false;
+    host_of(&nodes[0]).lock().nodes[0].runs = false;
     let mut stream = begin(&mut nodes[0], &[1], 100);
     for _ in 0..SEND_SLOT_COUNT {
         packet(&mut nodes[0], &mut stream).unwrap();
@@ -127,7 +127,7 @@ fn a_board_that_sends_nothing_fills_its_slots() {
     let timeout_ns = 1000;
     let none = Err(SendError::NoSlot { timeout_ns });
     assert_eq!(packet(&mut nodes[0], &mut stream), none);
-    nodes[0].system.lock().nodes[0].runs = true;
+    host_of(&nodes[0]).lock().nodes[0].runs = true;
     for _ in 0..50 {
         packet(&mut nodes[0], &mut stream).unwrap();
     }

@@ -3,7 +3,7 @@
 use defs::fm::map::{Counter, MULTI_LIMIT};
 use defs::fm::packet::MTU;
 
-use super::{Library, collect, content, nodes, nodes_with, run};
+use super::{Library, collect, content, host_of, nodes, nodes_with, run};
 use crate::fm::{ReceiveError, SendError};
 
 /// Sends a whole message in pieces of `piece` bytes.
@@ -143,7 +143,7 @@ fn pieces_beyond_the_message_are_refused() {
 fn a_damaged_packet_breaks_its_message_only() {
     let mut nodes = nodes(2);
     let inbox = collect(&mut nodes[1]);
-    nodes[0].system.lock().damage = 1;
+    host_of(&nodes[0]).lock().damage = 1;
     let bytes = content(3, 2 * MTU as usize + 8);
     send(&mut nodes[0], &[1], &bytes, 9999).unwrap();
     send(&mut nodes[0], &[1], b"next", 4).unwrap();

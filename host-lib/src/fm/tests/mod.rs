@@ -7,6 +7,8 @@ mod nic;
 mod start;
 mod tree;
 
+use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -14,11 +16,10 @@ use defs::fm::map::SRAM_BYTES;
 use defs::lanai::window::{RESET_OFF, RESET_ON, four, record};
 
 use super::{Config, Fm};
-use crate::fake::block_on;
+use crate::at_once::{AnswersAtOnce, block_on, port_at_once};
 use crate::firmware::Firmware;
 use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
-    WindowWatch,
+    FoundWord, MachineAnswer, PhysicalAddress, PolledWord, SystemPort, VirtualAddress,
 };
 use nic::{Fake, HOST_BYTES};
 
@@ -98,7 +99,7 @@ struct Host {
     node: usize,
 }
 
-type Library = Fm<Host, Host>;
+type Library = Fm;
 
 impl Host {
     fn lock(&self) -> MutexGuard<'_, World> {
@@ -152,7 +153,13 @@ fn nodes_with(count: usize, change: impl Fn(&mut Config)) -> Vec<Library> {
     let start = |host: Host| {
         let mut config = config(host.node, count);
         change(&mut config);
-        run(Fm::start(host.clone(), host, &image(), config)).expect("it starts")
+        run(Fm::start(
+            host.clone().into(),
+            host.into(),
+            &image(),
+            config,
+        ))
+        .expect("it starts")
     };
     hosts(count).into_iter().map(start).collect()
 }
@@ -161,21 +168,14 @@ fn nodes(count: usize) -> Vec<Library> {
     nodes_with(count, |_| {})
 }
 
-impl Window for Host {
-    async fn read(&mut self, offset: u32) -> u32 {
-        let mut world = self.lock();
-        world.settle();
-        if offset < SRAM_BYTES {
-            return world.nodes[self.node].fake().word(offset);
-        }
-        match offset.wrapping_sub(four::EEPROM) {
-            record::VERSION => 0x0403 << 16,
-            record::SRAM_BYTES => world.sram_bytes,
-            _ => 0,
-        }
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Host {}", self.node)
     }
+}
 
-    async fn write(&mut self, offset: u32, value: u32) {
+impl Host {
+    fn write(&self, offset: u32, value: u32) {
         let mut world = self.lock();
         let node = &mut world.nodes[self.node];
         if offset < SRAM_BYTES {
@@ -191,27 +191,63 @@ impl Window for Host {
             node.firmware = node.held.take().map(fm::Fm::new);
         }
     }
+}
 
-    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
-        for (offset, value) in (offset..).step_by(4).zip(values) {
-            self.write(offset, *value).await;
+impl AnswersAtOnce for Host {
+    fn read(&self, offset: u32) -> u32 {
+        let mut world = self.lock();
+        world.settle();
+        if offset < SRAM_BYTES {
+            return world.nodes[self.node].fake().word(offset);
+        }
+        match offset.wrapping_sub(four::EEPROM) {
+            record::VERSION => 0x0403 << 16,
+            record::SRAM_BYTES => world.sram_bytes,
+            _ => 0,
         }
     }
 
-    async fn poll_until(&mut self, _: u32, _: u32, _: u32, why: &'static str) -> u32 {
-        panic!("FM does not wait for {why} in this way")
+    fn write_burst(&self, offset: u32, values: &[u32]) {
+        for (offset, value) in (offset..).step_by(4).zip(values) {
+            self.write(offset, *value);
+        }
     }
 
-    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
-        None
+    fn pass(&self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
+    }
+
+    /// Polls each word once: no other host runs meanwhile, so nothing changes.
+    fn poll(
+        &self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> MachineAnswer {
+        for (index, word) in words.iter().enumerate() {
+            let (value, mask, expected) = match word {
+                PolledWord::Memory(watch) => {
+                    let mut bytes = [0; 4];
+                    if let Err(address) = self.read_memory(watch.address, &mut bytes) {
+                        return MachineAnswer::BadAddress(address);
+                    }
+                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
+                }
+                PolledWord::Window(watch) => (self.read(watch.offset), watch.mask, watch.expected),
+            };
+            if value & mask == expected {
+                return MachineAnswer::Found(FoundWord { index, value });
+            }
+        }
+        let timeout_ns = timeout_ns.unwrap_or_else(|| panic!("would wait for ever for {why}"));
+        self.lock().time_ns += timeout_ns;
+        MachineAnswer::TimedOut
     }
 }
 
-impl System for Host {
-    async fn translate(&mut self, _: VirtualAddress, _: u64) -> Option<Vec<PhysicalAddress>> {
-        None
-    }
+port_at_once!(Host);
 
+impl SystemPort for Host {
     fn allocate(&mut self, _: u64) -> Option<VirtualAddress> {
         None
     }
@@ -235,50 +271,15 @@ impl System for Host {
         Ok(())
     }
 
-    async fn poll_words(
-        &mut self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> Result<FoundWord, PollError> {
-        assert!(!words.is_empty());
-        for (index, word) in words.iter().enumerate() {
-            let (value, mask, expected) = match word {
-                PolledWord::Memory(watch) => {
-                    let mut bytes = [0; 4];
-                    self.read_memory(watch.address, &mut bytes)
-                        .map_err(PollError::BadAddress)?;
-                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
-                }
-                PolledWord::Window(watch) => {
-                    (self.read(watch.offset).await, watch.mask, watch.expected)
-                }
-            };
-            if value & mask == expected {
-                return Ok(FoundWord { index, value });
-            }
-        }
-        // No other host runs meanwhile, so nothing changes.
-        let timeout_ns = timeout_ns.unwrap_or_else(|| panic!("would wait for ever for {why}"));
-        self.lock().time_ns += timeout_ns;
-        Err(TimedOut.into())
-    }
-
-    async fn compute(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
-    async fn sleep(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
-    async fn wait_interrupt(&mut self, _: Option<u64>) -> Result<(), TimedOut> {
-        Err(TimedOut)
-    }
-
     fn now_ps(&self) -> u64 {
         self.lock().time_ns * 1000
     }
+}
+
+/// The host of a library.
+fn host_of(library: &Library) -> &Host {
+    let system: &dyn Any = &*library.system;
+    system.downcast_ref().expect("a host of these tests")
 }
 
 /// Runs a call, which never waits.

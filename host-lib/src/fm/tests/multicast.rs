@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use defs::fm::packet::MTU;
 
-use super::{Library, content, nodes, run};
+use super::{Library, content, host_of, nodes, run};
 use crate::fm::multicast::{Member, Multicast, MulticastError};
 use crate::fm::predict::SendMethod;
 use crate::fm::tree::{Postal, Tree};
@@ -133,7 +133,7 @@ fn a_lost_packet_makes_its_message_incomplete() {
         let multicast = multicast(2, optimal(2, 1), way);
         let members = join(&mut libraries, &multicast);
         let bytes = content(0, 3 * MTU as usize);
-        libraries[1].system.lock().damage = 1;
+        host_of(&libraries[1]).lock().damage = 1;
         run(members[1].send(&mut libraries[1], &bytes)).expect("sent");
         let got = run(members[0].receive(&mut libraries[0], Some(9)));
         let error = MulticastError::Incomplete {

@@ -9,7 +9,13 @@ fn refused(change: impl Fn(&mut Config), firmware: &Firmware, runs: bool) -> Opt
     host.lock().nodes[0].runs = runs;
     let mut config = config(0, 2);
     change(&mut config);
-    run(Fm::start(host.clone(), host, firmware, config)).err()
+    run(Fm::start(
+        host.clone().into(),
+        host.into(),
+        firmware,
+        config,
+    ))
+    .err()
 }
 
 #[test]
@@ -58,7 +64,12 @@ fn boards_and_images_that_do_not_work_are_refused() {
     assert_eq!(refused(|_| {}, &image(), false), Some(silent));
     let host = hosts(2).remove(0);
     host.lock().sram_bytes = 256 << 10;
-    let started = run(Fm::start(host.clone(), host, &image(), config(0, 2)));
+    let started = run(Fm::start(
+        host.clone().into(),
+        host.into(),
+        &image(),
+        config(0, 2),
+    ));
     let sram_bytes = 256 << 10;
     assert_eq!(started.err(), Some(StartError::Sram { sram_bytes }));
 }

@@ -10,7 +10,7 @@ use defs::gm::port::control_block;
 use super::{AtomicError, AtomicOperation, memory};
 use crate::gm::collective::PostError;
 use crate::gm::{Gm, MemoryError};
-use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
+use crate::window::{MemoryWatch, PollError, System, VirtualAddress};
 
 /// First time between two looks at the board's memory, in ns; each is twice as long as the one before.
 const FIRST_PAUSE_NS: u64 = 20;
@@ -36,10 +36,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`AtomicError`].
-    pub async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
-        port: u8,
-    ) -> Result<Self, AtomicError> {
+    pub async fn new(gm: &mut Gm, port: u8) -> Result<Self, AtomicError> {
         if !gm.has_collectives {
             return Err(PostError::Unsupported.into());
         }
@@ -64,10 +61,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`AtomicError::Memory`].
-    pub async fn enter<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), AtomicError> {
+    pub async fn enter(&mut self, gm: &mut Gm) -> Result<(), AtomicError> {
         let block = control_block(self.port.into());
         gm.board
             .write_sram_burst(block + GUARD_INTERESTED, &[1, GUARD_HOST])
@@ -96,7 +90,7 @@ impl Guard {
     }
 
     /// The process has changed its words.
-    pub async fn leave<W: Window, S: System>(&mut self, gm: &mut Gm<W, S>) {
+    pub async fn leave(&mut self, gm: &mut Gm) {
         let block = control_block(self.port.into());
         gm.board.write_sram(block + GUARD_INTERESTED, 0).await;
     }
@@ -105,9 +99,9 @@ impl Guard {
     ///
     /// # Errors
     /// [`AtomicError::Memory`].
-    pub async fn change<W: Window, S: System>(
+    pub async fn change(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         address: VirtualAddress,
         operation: AtomicOperation,
         inside_ns: u64,

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::{AtomicError, AtomicOperation, Executor, Word, memory};
 use crate::gm::Gm;
-use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
+use crate::window::{MemoryWatch, PollError, System, VirtualAddress};
 
 /// Set in a word that names a rank; a word that names none is 0.
 const PRESENT: u32 = 1 << 31;
@@ -110,10 +110,10 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError`].
-    pub async fn acquire<W: Window, S: System>(
+    pub async fn acquire(
         &mut self,
-        gm: &mut Gm<W, S>,
-        atomics: &mut impl Executor<W, S>,
+        gm: &mut Gm,
+        atomics: &mut impl Executor,
     ) -> Result<(), LockError> {
         if self.held {
             return Err(LockError::Held);
@@ -140,10 +140,10 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError`].
-    pub async fn release<W: Window, S: System>(
+    pub async fn release(
         &mut self,
-        gm: &mut Gm<W, S>,
-        atomics: &mut impl Executor<W, S>,
+        gm: &mut Gm,
+        atomics: &mut impl Executor,
     ) -> Result<(), LockError> {
         if !self.held {
             return Err(LockError::NotHeld);
@@ -170,17 +170,12 @@ impl Lock {
 }
 
 /// Successor of the own process in the lock's queue.
-fn next_of<W: Window, S: System>(gm: &Gm<W, S>, own: Member) -> Result<u32, LockError> {
+fn next_of(gm: &Gm, own: Member) -> Result<u32, LockError> {
     memory::read(gm, own.next().address).map_err(LockError::Memory)
 }
 
 /// Polls a word of the own memory until it names a rank (`PRESENT`) or is 0.
-async fn poll<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
-    word: Word,
-    expected: u32,
-    why: &'static str,
-) -> Result<(), LockError> {
+async fn poll(gm: &mut Gm, word: Word, expected: u32, why: &'static str) -> Result<(), LockError> {
     let mask = if expected == 0 { u32::MAX } else { PRESENT };
     let watch = MemoryWatch {
         address: word.address,

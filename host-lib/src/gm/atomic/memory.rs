@@ -2,21 +2,18 @@
 
 use super::AtomicOperation;
 use crate::gm::Gm;
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::VirtualAddress;
 
 /// Reads a word.
-pub(super) fn read<W: Window, S: System>(
-    gm: &Gm<W, S>,
-    address: VirtualAddress,
-) -> Result<u32, VirtualAddress> {
+pub(super) fn read(gm: &Gm, address: VirtualAddress) -> Result<u32, VirtualAddress> {
     let mut bytes = [0; 4];
     gm.system().read_memory(address, &mut bytes)?;
     Ok(u32::from_be_bytes(bytes))
 }
 
 /// Executes an operation as one locked instruction of the processor does; the word before it.
-pub(super) fn execute<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
+pub(super) fn execute(
+    gm: &mut Gm,
     address: VirtualAddress,
     operation: AtomicOperation,
 ) -> Result<u32, VirtualAddress> {

@@ -4,8 +4,8 @@
 //! ```no_run
 //! use host_lib::gm::atomic::{AtomicOperation, Atomics, Executor, Word};
 //! # use host_lib::gm::Gm;
-//! # use host_lib::window::{System, VirtualAddress, Window};
-//! # async fn example<W: Window, S: System>(mut gm: Gm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
+//! # use host_lib::window::{System, SystemPort, VirtualAddress, Window};
+//! # async fn example(mut gm: Gm) -> Result<(), Box<dyn std::error::Error>> {
 //! let counter = Word { node: 0, port: 2, address: VirtualAddress(0x7000_0000) };
 //! let mut atomics = Atomics::new(2);
 //! let before = atomics.execute(&mut gm, counter, AtomicOperation::FetchAdd(1)).await?;
@@ -35,7 +35,7 @@ pub use server::{Server, Wait};
 use super::call::Call;
 use super::collective::{BoardOperation, PostError};
 use super::{Buffer, Event, Gm, MemoryError, ReceiveError, SendError, Status};
-use crate::window::{MemoryWatch, System, VirtualAddress, Window};
+use crate::window::{MemoryWatch, System, VirtualAddress};
 
 /// A word of 32 bits of a process's memory, big-endian.
 ///
@@ -123,7 +123,7 @@ pub enum AtomicError {
     },
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Begins an atomic operation. At its end there is an [`Event::Completed`] whose value is the word before it, or whose status is
     /// [`Status::TryAgain`] if the board has too many operations at this node that are not answered: then nothing has happened.
     ///
@@ -246,14 +246,14 @@ impl<W: Window, S: System> Gm<W, S> {
 }
 
 /// Executes atomic operations, one after the other.
-pub trait Executor<W: Window, S: System>: Send {
+pub trait Executor: Send {
     /// Executes an operation; the word before it.
     ///
     /// # Errors
     /// [`AtomicError`].
     fn execute(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> impl Future<Output = Result<u32, AtomicError>> + Send;
@@ -291,7 +291,7 @@ impl Atomics {
     ///
     /// # Errors
     /// [`MemoryError`].
-    pub fn direct<W: Window, S: System>(gm: &mut Gm<W, S>, port: u8) -> Result<Self, MemoryError> {
+    pub fn direct(gm: &mut Gm, port: u8) -> Result<Self, MemoryError> {
         let reply = gm.allocate_dma(REPLY_BYTES)?;
         Ok(Self {
             reply: Some(reply.address),
@@ -300,9 +300,9 @@ impl Atomics {
     }
 
     /// Executes an operation; its status and the word before it.
-    async fn once<W: Window, S: System>(
+    async fn once(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<(Status, u32), AtomicError> {
@@ -328,9 +328,9 @@ impl Atomics {
         }
     }
 
-    async fn wait<W: Window, S: System>(
+    async fn wait(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         posted: BoardOperation,
     ) -> Result<(Status, u32), AtomicError> {
         loop {
@@ -349,10 +349,10 @@ impl Atomics {
     }
 }
 
-impl<W: Window, S: System> Executor<W, S> for Atomics {
+impl Executor for Atomics {
     async fn execute(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {

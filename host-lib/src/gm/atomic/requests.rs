@@ -9,7 +9,7 @@ use super::server::{ANSWER_SIZE, buffers, content, send};
 use super::{AtomicError, AtomicOperation, Executor, Word, memory};
 use crate::gm::collective::PostError;
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, ReceivedMessage, SendId};
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// Receive buffers: an answer comes into one of them while others are provided again.
 const ANSWERS: u32 = 4;
@@ -48,10 +48,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`AtomicError`].
-    pub async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
-        port: u8,
-    ) -> Result<Self, AtomicError> {
+    pub async fn new(gm: &mut Gm, port: u8) -> Result<Self, AtomicError> {
         let mut all = buffers(gm, ANSWERS + ASKS)?;
         let free = all.split_off(ANSWERS as usize);
         for buffer in all {
@@ -71,10 +68,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`AtomicError`].
-    pub async fn flush<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), AtomicError> {
+    pub async fn flush(&mut self, gm: &mut Gm) -> Result<(), AtomicError> {
         while !self.under_way.is_empty() {
             if self.event(gm, None).await?.is_some() {
                 return Err(RequestError::Unexpected.into());
@@ -84,9 +78,9 @@ impl Requests {
     }
 
     /// Takes the next event; the answer that it brings. A request to `word` that fails is an error.
-    async fn event<W: Window, S: System>(
+    async fn event(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         asked: Option<(SendId, Word)>,
     ) -> Result<Option<Answer>, AtomicError> {
         match gm.receive(self.port).await? {
@@ -117,9 +111,9 @@ impl Requests {
         }
     }
 
-    async fn ask<W: Window, S: System>(
+    async fn ask(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
@@ -166,11 +160,11 @@ impl Requests {
     }
 }
 
-impl<W: Window, S: System> Executor<W, S> for Requests {
+impl Executor for Requests {
     /// Words of the own node are memory that this process shares with its server: a locked instruction of the processor changes them.
     async fn execute(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {

@@ -13,7 +13,7 @@ use crate::gm::{
     Buffer, Event, Gm, MemoryError, Priority, ReceiveError, ReceivedMessage, SendId, SendRequest,
     capacity, size_for,
 };
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// Method by which a server waits for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,11 +31,7 @@ impl Wait {
     ///
     /// # Errors
     /// [`ReceiveError`].
-    pub async fn next<W: Window, S: System>(
-        self,
-        gm: &mut Gm<W, S>,
-        port: u8,
-    ) -> Result<Event, ReceiveError> {
+    pub async fn next(self, gm: &mut Gm, port: u8) -> Result<Event, ReceiveError> {
         match self {
             Self::Poll => gm.receive(port).await,
             Self::SpinBlock => gm.blocking_receive(port).await,
@@ -74,8 +70,8 @@ impl Server {
     ///
     /// # Errors
     /// [`AtomicError`].
-    pub async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
+    pub async fn new(
+        gm: &mut Gm,
         port: u8,
         wait: Wait,
         words: Buffer,
@@ -100,10 +96,7 @@ impl Server {
     ///
     /// # Errors
     /// [`AtomicError`]: the port, or a message that is no request.
-    pub async fn serve<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), AtomicError> {
+    pub async fn serve(&mut self, gm: &mut Gm) -> Result<(), AtomicError> {
         loop {
             self.step(gm).await?;
         }
@@ -113,10 +106,7 @@ impl Server {
     ///
     /// # Errors
     /// [`AtomicError`].
-    pub async fn step<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), AtomicError> {
+    pub async fn step(&mut self, gm: &mut Gm) -> Result<(), AtomicError> {
         match self.wait.next(gm, self.port).await? {
             Event::Received(message) => self.asked.push_back(message),
             Event::Sent(all) => {
@@ -140,9 +130,9 @@ impl Server {
     }
 
     /// Executes a request and answers it from a buffer.
-    async fn answer<W: Window, S: System>(
+    async fn answer(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         message: ReceivedMessage,
         buffer: Buffer,
     ) -> Result<(), AtomicError> {
@@ -180,10 +170,7 @@ impl Server {
 }
 
 /// Allocates `count` buffers.
-pub(super) fn buffers<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
-    count: u32,
-) -> Result<Vec<Buffer>, MemoryError> {
+pub(super) fn buffers(gm: &mut Gm, count: u32) -> Result<Vec<Buffer>, MemoryError> {
     let all = gm.allocate_dma(count * ROOM)?;
     let buffer = |place: u32| Buffer {
         address: crate::window::VirtualAddress(all.address.0 + u64::from(place * ROOM)),
@@ -193,10 +180,7 @@ pub(super) fn buffers<W: Window, S: System>(
 }
 
 /// The bytes of a message.
-pub(super) fn content<W: Window, S: System>(
-    gm: &Gm<W, S>,
-    message: &ReceivedMessage,
-) -> Result<Vec<u8>, MemoryError> {
+pub(super) fn content(gm: &Gm, message: &ReceivedMessage) -> Result<Vec<u8>, MemoryError> {
     let mut bytes = vec![0; message.length as usize];
     gm.system()
         .read_memory(message.message, &mut bytes)
@@ -205,8 +189,8 @@ pub(super) fn content<W: Window, S: System>(
 }
 
 /// Copies bytes into a buffer and sends it.
-pub(super) async fn send<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
+pub(super) async fn send(
+    gm: &mut Gm,
     from: u8,
     buffer: Buffer,
     bytes: &[u8],

@@ -15,7 +15,7 @@ use super::group::{Endpoint, Group};
 use super::schedule::{Exchange, Tree};
 use crate::gm::call::Call;
 use crate::gm::{Gm, MemoryError, PortError};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// An operation that a board executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -139,7 +139,7 @@ pub(in crate::gm) struct Operations {
 /// Words of a descriptor that are written.
 const DESCRIPTOR_WORDS: usize = DESCRIPTOR_BYTES as usize / 4 - 2;
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Enters a barrier, by pairwise exchange ([`schedule::exchange`](super::schedule::exchange)). At its end there is an
     /// [`Event::Completed`](crate::gm::Event::Completed); until then the program can do something else.
     ///

@@ -10,7 +10,7 @@ use super::group::Group;
 use crate::gm::call::Call;
 use crate::gm::memory::Buffer;
 use crate::gm::{Gm, MemoryError};
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{System, VirtualAddress};
 
 /// Most bytes of a block that a board broadcasts.
 pub const LONGEST_BLOCK_BYTES: usize = BLOCK_BYTES as usize;
@@ -72,7 +72,7 @@ const fn padded(bytes: usize) -> usize {
     bytes.next_multiple_of(4)
 }
 
-impl<W: Window, S: System> Gm<W, S> {
+impl Gm {
     /// Makes a group known to the board, for [`post_all_to_all`](Self::post_all_to_all). `number` is the same for all members, and another one
     /// for each group of a port. No member may post an operation before all have done this.
     ///

@@ -8,7 +8,6 @@ use super::messages::{CollectiveMessages, OperationKind};
 use super::schedule::{self, BlockSet, Exchange, ExchangeStep, Tree};
 use super::value::{Operation, Value};
 use crate::gm::Gm;
-use crate::window::{System, Window};
 
 /// Algorithm of a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +127,8 @@ impl Host {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
+    pub async fn new(
+        gm: &mut Gm,
         group: Group,
         settings: Settings,
     ) -> Result<Self, CollectiveError> {
@@ -151,9 +150,9 @@ impl Host {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn barrier<W: Window, S: System>(
+    pub async fn barrier(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         algorithm: Barrier,
     ) -> Result<(), CollectiveError> {
         match algorithm {
@@ -165,10 +164,7 @@ impl Host {
         }
     }
 
-    async fn exchange<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
+    async fn exchange(&mut self, gm: &mut Gm) -> Result<(), CollectiveError> {
         let messages = &mut self.0;
         let Exchange { guest, peers } = schedule::exchange(&messages.group);
         messages.begin(OperationKind::PairwiseExchange);
@@ -186,11 +182,7 @@ impl Host {
         Ok(())
     }
 
-    async fn gather_broadcast<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-        tree: &Tree,
-    ) -> Result<(), CollectiveError> {
+    async fn gather_broadcast(&mut self, gm: &mut Gm, tree: &Tree) -> Result<(), CollectiveError> {
         let messages = &mut self.0;
         messages.begin(OperationKind::GatherBroadcast);
         for &child in &tree.children {
@@ -211,9 +203,9 @@ impl Host {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn reduce<W: Window, S: System>(
+    pub async fn reduce(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         operation: Operation,
         shape: Shape,
         root: usize,
@@ -244,9 +236,9 @@ impl Host {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn all_to_all<W: Window, S: System>(
+    pub async fn all_to_all(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         algorithm: AllToAll,
         block: &[u8],
     ) -> Result<Vec<u8>, CollectiveError> {
@@ -278,10 +270,7 @@ impl Host {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn flush<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
+    pub async fn flush(&mut self, gm: &mut Gm) -> Result<(), CollectiveError> {
         self.0.flush(gm).await
     }
 }

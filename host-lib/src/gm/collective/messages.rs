@@ -6,7 +6,7 @@ use super::error::CollectiveError;
 use super::group::{Endpoint, Group};
 use crate::gm::channel::{ALIGNMENT, BufferClass, Channel, ChannelError, ChannelEvent};
 use crate::gm::{Gm, Priority, SendId, Status, capacity, size_for};
-use crate::window::{System, Window};
+use crate::window::System;
 
 /// Bytes before the content of a message: number of the operation, its kind, a zero, number of the step.
 pub(super) const HEADER: usize = 8;
@@ -68,8 +68,8 @@ pub(super) struct CollectiveMessages {
 
 impl CollectiveMessages {
     /// Allocates the buffers and provides those for receives. The port is open.
-    pub(super) async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
+    pub(super) async fn new(
+        gm: &mut Gm,
         group: Group,
         longest_bytes: usize,
         limit_ns: u64,
@@ -103,9 +103,9 @@ impl CollectiveMessages {
     }
 
     /// Sends a message of a step to a rank.
-    pub(super) async fn send<W: Window, S: System>(
+    pub(super) async fn send(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         to: usize,
         step: u16,
         content: &[u8],
@@ -136,9 +136,9 @@ impl CollectiveMessages {
     }
 
     /// Waits for the message of a step from a rank.
-    pub(super) async fn receive<W: Window, S: System>(
+    pub(super) async fn receive(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         from: usize,
         step: u16,
     ) -> Result<Vec<u8>, CollectiveError> {
@@ -158,10 +158,7 @@ impl CollectiveMessages {
     }
 
     /// Waits until all messages have been sent and acknowledged.
-    pub(super) async fn flush<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
+    pub(super) async fn flush(&mut self, gm: &mut Gm) -> Result<(), CollectiveError> {
         while !self.under_way.is_empty() {
             if !self.event(gm).await? {
                 return Err(self.unsent());
@@ -177,10 +174,7 @@ impl CollectiveMessages {
     }
 
     /// Takes the next event; `false` if there is none in time.
-    async fn event<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<bool, CollectiveError> {
+    async fn event(&mut self, gm: &mut Gm) -> Result<bool, CollectiveError> {
         let Some(arrival) = self.channel.next(gm, self.limit_ns).await? else {
             return Ok(false);
         };

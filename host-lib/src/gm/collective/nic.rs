@@ -13,7 +13,6 @@ use super::host::{Barrier, Settings, Shape, most_children};
 use super::schedule;
 use super::value::{Operation, Value};
 use crate::gm::{Event, Gm, Status};
-use crate::window::{System, Window};
 
 /// Number of the groups of all-to-all broadcasts of these engines, which all members know.
 const GROUP_NUMBER: u16 = 1;
@@ -45,8 +44,8 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn new<W: Window, S: System>(
-        gm: &mut Gm<W, S>,
+    pub async fn new(
+        gm: &mut Gm,
         group: Group,
         settings: Settings,
     ) -> Result<Self, CollectiveError> {
@@ -74,9 +73,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn barrier<W: Window, S: System>(
+    pub async fn barrier(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         algorithm: Barrier,
     ) -> Result<(), CollectiveError> {
         let posted = self.post_barrier(gm, algorithm).await?;
@@ -88,9 +87,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn post_barrier<W: Window, S: System>(
+    pub async fn post_barrier(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         algorithm: Barrier,
     ) -> Result<BoardOperation, CollectiveError> {
         let posted = match algorithm {
@@ -110,9 +109,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn reduce<W: Window, S: System>(
+    pub async fn reduce(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         operation: Operation,
         shape: Shape,
         root: usize,
@@ -133,9 +132,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn all_reduce<W: Window, S: System>(
+    pub async fn all_reduce(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         operation: Operation,
         shape: Shape,
         value: Value,
@@ -151,9 +150,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn post_reduction<W: Window, S: System>(
+    pub async fn post_reduction(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         operation: Operation,
         shape: Shape,
         root: usize,
@@ -193,9 +192,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn all_to_all<W: Window, S: System>(
+    pub async fn all_to_all(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         algorithm: Gossip,
         block: &[u8],
     ) -> Result<Vec<u8>, CollectiveError> {
@@ -215,9 +214,9 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`]: [`CollectiveError::Board`] if it has failed.
-    pub async fn wait<W: Window, S: System>(
+    pub async fn wait(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &mut Gm,
         posted: BoardOperation,
     ) -> Result<Completed, CollectiveError> {
         loop {
@@ -237,10 +236,7 @@ impl Nic {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub async fn flush<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
+    pub async fn flush(&mut self, gm: &mut Gm) -> Result<(), CollectiveError> {
         while self.under_way > 0 {
             if let Some(completed) = self.event(gm).await? {
                 self.end(completed);
@@ -250,10 +246,7 @@ impl Nic {
     }
 
     /// Takes the events that are there.
-    async fn take_events<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
+    async fn take_events(&mut self, gm: &mut Gm) -> Result<(), CollectiveError> {
         while gm.receive_pending(self.group.own().port)? {
             if let Some(completed) = self.event(gm).await? {
                 self.end(completed);
@@ -273,10 +266,7 @@ impl Nic {
     }
 
     /// Takes the next event.
-    async fn event<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<Option<Completed>, CollectiveError> {
+    async fn event(&mut self, gm: &mut Gm) -> Result<Option<Completed>, CollectiveError> {
         let port = self.group.own().port;
         let waited_ns = self.limit_ns;
         match gm.receive_within(port, waited_ns).await? {

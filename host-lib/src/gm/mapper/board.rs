@@ -11,7 +11,7 @@ use super::error::MapError;
 use super::map::UniqueId;
 use super::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 use crate::lanai::{Family, LanaiBoard};
-use crate::window::{PolledWord, System, Window, WindowWatch};
+use crate::window::{AnySystem, AnyWindow, PolledWord, System, SystemPort, WindowWatch};
 
 /// Longest time until the firmware takes a packet, in nanoseconds.
 const TAKEN_NS: u64 = 20_000_000;
@@ -28,9 +28,9 @@ const LOW: usize = WORD_LOW as usize / 4;
 
 /// A mapper's access to its board.
 #[derive(Debug)]
-pub(super) struct MapperPort<W, S> {
-    board: LanaiBoard<W>,
-    system: S,
+pub(super) struct MapperPort {
+    board: LanaiBoard,
+    system: AnySystem,
     timeout_ns: u64,
     /// Estimate of the time from a packet to its answer.
     round_trip_ns: u64,
@@ -44,8 +44,13 @@ pub(super) struct MapperPort<W, S> {
     own: [u32; 2],
 }
 
-impl<W: Window, S: System> MapperPort<W, S> {
-    pub(super) fn new(window: W, system: S, family: Family, timeout_us: u32) -> Self {
+impl MapperPort {
+    pub(super) fn new(
+        window: AnyWindow,
+        system: AnySystem,
+        family: Family,
+        timeout_us: u32,
+    ) -> Self {
         Self {
             board: LanaiBoard::new(window, family),
             system,
@@ -59,8 +64,8 @@ impl<W: Window, S: System> MapperPort<W, S> {
         }
     }
 
-    pub(super) const fn system_mut(&mut self) -> &mut S {
-        &mut self.system
+    pub(super) fn system_mut(&mut self) -> &mut dyn SystemPort {
+        &mut *self.system
     }
 
     pub(super) fn now_ps(&self) -> u64 {
@@ -208,7 +213,7 @@ impl ProbeGroup {
     }
 }
 
-impl<W: Window, S: System> MapperPort<W, S> {
+impl MapperPort {
     /// Takes what is in the inbox.
     async fn drain(&mut self, group: &mut ProbeGroup) {
         while let Some(found) = self.take_answer().await {
@@ -243,7 +248,7 @@ impl<W: Window, S: System> MapperPort<W, S> {
     }
 }
 
-impl<W: Window, S: System> Prober for MapperPort<W, S> {
+impl Prober for MapperPort {
     async fn ask(
         &mut self,
         packets: &[MapperPacket],

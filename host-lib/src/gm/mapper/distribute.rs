@@ -10,7 +10,6 @@ use super::error::MapError;
 use super::map::{Map, MappedNode};
 use super::packets::{MapperAnswer, MapperPacket, Patience, Prober, RouteTable};
 use super::routes::{Routes, routes};
-use crate::window::{System, Window};
 
 /// Whether a version is later than another one.
 const fn is_later(version: u32, than: u32) -> bool {
@@ -49,8 +48,8 @@ fn packets(
 }
 
 /// Gives routes to all nodes of a map. Returns the nodes that did not take them.
-pub(super) async fn distribute<W: Window, S: System>(
-    port: &mut MapperPort<W, S>,
+pub(super) async fn distribute(
+    port: &mut MapperPort,
     map: &Map,
     version: u32,
     nodes: u16,
@@ -96,8 +95,8 @@ pub(super) async fn distribute<W: Window, S: System>(
 }
 
 /// Gives a packet to each of some nodes. Returns those that did not take it.
-async fn send_packets<W: Window, S: System>(
-    port: &mut MapperPort<W, S>,
+async fn send_packets(
+    port: &mut MapperPort,
     group: &[(&MappedNode, MapperPacket)],
     version: u32,
     tries: u32,

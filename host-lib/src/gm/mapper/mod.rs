@@ -19,12 +19,12 @@
 //! ```
 //! use host_lib::gm::mapper::{Mapper, Settings};
 //! use host_lib::lanai::Family;
-//! use host_lib::window::{System, Window};
+//! use host_lib::window::{AnySystem, AnyWindow, System};
 //!
 //! /// Maps the network once the firmware runs, and every 10 ms looks for changes.
-//! async fn mapper<W: Window, S: System>(
-//!     window: W,
-//!     system: S,
+//! async fn mapper(
+//!     window: AnyWindow,
+//!     system: AnySystem,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut mapper = Mapper::new(window, system, Family::Later, Settings::default());
 //!     mapper.await_start().await;
@@ -57,7 +57,7 @@ use explore::{ExplorationTerms, Findings};
 use verify::Change;
 
 use crate::lanai::Family;
-use crate::window::{System, Window};
+use crate::window::{AnySystem, AnyWindow, SystemPort};
 
 /// Explorations whose answers contradict each other before a mapper gives up.
 const ATTEMPTS: u32 = 4;
@@ -105,8 +105,8 @@ pub struct Report {
 
 /// A mapper on the host of a node.
 #[derive(Debug)]
-pub struct Mapper<W, S> {
-    port: MapperPort<W, S>,
+pub struct Mapper {
+    port: MapperPort,
     settings: Settings,
     /// The map and the version of its routes.
     current: Option<(Map, u32)>,
@@ -114,9 +114,9 @@ pub struct Mapper<W, S> {
     nodes: u16,
 }
 
-impl<W: Window, S: System> Mapper<W, S> {
+impl Mapper {
     /// A mapper for the board behind `window`, on which the firmware of GM is or will be started by another program.
-    pub fn new(window: W, system: S, family: Family, settings: Settings) -> Self {
+    pub fn new(window: AnyWindow, system: AnySystem, family: Family, settings: Settings) -> Self {
         let settings = Settings {
             tries: settings.tries.max(1),
             most_ports: settings.most_ports.clamp(2, 32),
@@ -131,7 +131,7 @@ impl<W: Window, S: System> Mapper<W, S> {
     }
 
     /// The host system.
-    pub const fn system_mut(&mut self) -> &mut S {
+    pub fn system_mut(&mut self) -> &mut dyn SystemPort {
         self.port.system_mut()
     }
 

@@ -6,7 +6,7 @@ use crate::gm::atomic::{
 };
 use crate::gm::collective::{BoardOperation, PostError};
 use crate::gm::{Buffer, Event, Status};
-use crate::window::{System, VirtualAddress};
+use crate::window::VirtualAddress;
 
 const PORT: u8 = 2;
 

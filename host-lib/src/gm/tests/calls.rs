@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use defs::gm::map::Counter;
 
-use super::{Library, PAGE, VIRTUAL, pair, run};
+use super::{Library, PAGE, VIRTUAL, host_of, pair, run};
 use crate::gm::{
     Buffer, Event, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, SendError,
     SendId, SendRequest, Status, capacity, size_for,
 };
-use crate::window::{System, VirtualAddress};
+use crate::window::VirtualAddress;
 
 const LOW: Priority = Priority::Low;
 
@@ -176,7 +176,7 @@ fn tokens_end() {
     while a.send_tokens(2) != Ok(61) {
         run(a.receive(2)).expect("reports");
     }
-    let mut world = a.system().lock();
+    let mut world = host_of(&a).lock();
     assert!(world.nodes.iter_mut().all(|node| node.fake().is_quiet()));
 }
 

@@ -6,6 +6,8 @@ mod nic;
 mod remote;
 mod start;
 
+use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,12 +15,9 @@ use defs::gm::map::{READY, READY_MAGIC, SRAM_BYTES};
 use defs::lanai::window::{RESET_OFF, RESET_ON, four, later, record};
 
 use super::{Config, Gm};
-use crate::fake::block_on;
+use crate::at_once::{AnswersAtOnce, block_on, port_at_once};
 use crate::lanai::Family;
-use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
-    WindowWatch,
-};
+use crate::window::{MachineAnswer, PhysicalAddress, PolledWord, SystemPort, VirtualAddress};
 use nic::{Fake, HIGH};
 
 /// Program addresses begin here; the pages behind are in reverse order in physical memory.
@@ -139,7 +138,7 @@ struct Host {
     family: Family,
 }
 
-type Library = Gm<Host, Host>;
+type Library = Gm;
 
 impl Host {
     fn lock(&self) -> MutexGuard<'_, World> {
@@ -221,23 +220,20 @@ fn pair() -> [Library; 2] {
         let host = hosts.next().expect("two");
         let config = config(host.family, host.node, 2);
         let image = image();
-        let start = Gm::start(host.clone(), host, Some(&image), config);
+        let start = Gm::start(host.clone().into(), host.into(), Some(&image), config);
         block_on(start).expect("it starts")
     };
     [start(), start()]
 }
 
-impl Window for Host {
-    async fn read(&mut self, offset: u32) -> u32 {
-        let mut world = self.lock();
-        world.settle();
-        if offset >= SRAM_BYTES {
-            return self.eeprom(offset, world.sram_bytes);
-        }
-        world.nodes[self.node].fake().word(offset)
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Host {}", self.node)
     }
+}
 
-    async fn write(&mut self, offset: u32, value: u32) {
+impl Host {
+    fn write(&self, offset: u32, value: u32) {
         let control = match self.family {
             Family::Four => four::CONTROL,
             Family::Later => later::CONTROL,
@@ -253,36 +249,29 @@ impl Window for Host {
             node.control(value);
         }
     }
+}
 
-    async fn write_burst(&mut self, offset: u32, values: &[u32]) {
+impl AnswersAtOnce for Host {
+    fn read(&self, offset: u32) -> u32 {
+        let mut world = self.lock();
+        world.settle();
+        if offset >= SRAM_BYTES {
+            return self.eeprom(offset, world.sram_bytes);
+        }
+        world.nodes[self.node].fake().word(offset)
+    }
+
+    fn write_burst(&self, offset: u32, values: &[u32]) {
         for (offset, value) in (offset..).step_by(4).zip(values) {
-            self.write(offset, *value).await;
+            self.write(offset, *value);
         }
     }
 
-    async fn poll_until(
-        &mut self,
-        offset: u32,
-        mask: u32,
-        expected: u32,
-        why: &'static str,
-    ) -> u32 {
-        let value = self.read(offset).await;
-        assert_eq!(value & mask, expected, "would wait for ever for {why}");
-        value
+    fn pass(&self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
     }
 
-    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
-        None
-    }
-}
-
-impl System for Host {
-    async fn translate(
-        &mut self,
-        address: VirtualAddress,
-        length: u64,
-    ) -> Option<Vec<PhysicalAddress>> {
+    fn translate(&self, address: VirtualAddress, length: u64) -> Option<Vec<PhysicalAddress>> {
         self.lock().translations += 1;
         let pages = address.0 / PAGE..=(address.0 + length - 1) / PAGE;
         let place = |page: u64| Self::physical((page * PAGE).max(address.0));
@@ -291,6 +280,63 @@ impl System for Host {
             .collect()
     }
 
+    /// Polls a word, while the world goes on.
+    fn poll(
+        &self,
+        words: &[PolledWord],
+        timeout_ns: Option<u64>,
+        why: &'static str,
+    ) -> MachineAnswer {
+        let watch = match words {
+            [PolledWord::Memory(watch)] => watch,
+            [] | [_, _, ..] => panic!("one word is polled"),
+            [PolledWord::Window(watch)] => {
+                let value = self.read(watch.offset);
+                let found = value & watch.mask == watch.expected;
+                assert!(found, "would wait for ever for {why}");
+                return MachineAnswer::Word(value);
+            }
+        };
+        let mut begin_ns = None;
+        loop {
+            let mut bytes = [0; 4];
+            self.lock().settle();
+            if let Err(address) = self.read_memory(watch.address, &mut bytes) {
+                return MachineAnswer::BadAddress(address);
+            }
+            let value = u32::from_le_bytes(bytes);
+            if value & watch.mask == watch.expected {
+                return MachineAnswer::Word(value);
+            }
+            let begin = *begin_ns.get_or_insert(self.lock().time_ns);
+            if timeout_ns.is_some_and(|most| self.lock().time_ns - begin >= most) {
+                return MachineAnswer::TimedOut;
+            }
+            let ticked = self.lock().tick();
+            assert!(
+                ticked || timeout_ns.is_some(),
+                "would wait for ever for {why}"
+            );
+        }
+    }
+
+    fn wait_interrupt(&self, _: Option<u64>) -> bool {
+        loop {
+            let mut world = self.lock();
+            world.settle();
+            if std::mem::take(&mut world.nodes[self.node].fake().interrupts) > 0 {
+                return true;
+            }
+            if !world.tick() {
+                return false;
+            }
+        }
+    }
+}
+
+port_at_once!(Host);
+
+impl SystemPort for Host {
     fn allocate(&mut self, _: u64) -> Option<VirtualAddress> {
         None
     }
@@ -330,61 +376,15 @@ impl System for Host {
         Ok(())
     }
 
-    async fn poll_words(
-        &mut self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> Result<FoundWord, PollError> {
-        let mut begin_ns = None;
-        let [PolledWord::Memory(watch)] = words else {
-            panic!("one word of memory is polled");
-        };
-        loop {
-            let mut bytes = [0; 4];
-            self.lock().settle();
-            self.read_memory(watch.address, &mut bytes)
-                .map_err(PollError::BadAddress)?;
-            let value = u32::from_le_bytes(bytes);
-            if value & watch.mask == watch.expected {
-                return Ok(FoundWord { index: 0, value });
-            }
-            let begin = *begin_ns.get_or_insert(self.lock().time_ns);
-            if timeout_ns.is_some_and(|most| self.lock().time_ns - begin >= most) {
-                return Err(TimedOut.into());
-            }
-            let ticked = self.lock().tick();
-            assert!(
-                ticked || timeout_ns.is_some(),
-                "would wait for ever for {why}"
-            );
-        }
-    }
-
-    async fn compute(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
-    async fn sleep(&mut self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
-    }
-
-    async fn wait_interrupt(&mut self, _: Option<u64>) -> Result<(), TimedOut> {
-        loop {
-            let mut world = self.lock();
-            world.settle();
-            if std::mem::take(&mut world.nodes[self.node].fake().interrupts) > 0 {
-                return Ok(());
-            }
-            if !world.tick() {
-                return Err(TimedOut);
-            }
-        }
-    }
-
     fn now_ps(&self) -> u64 {
         self.lock().time_ns * 1000
     }
+}
+
+/// The host of a library.
+fn host_of(library: &Library) -> &Host {
+    let system: &dyn Any = library.system();
+    system.downcast_ref().expect("a host of these tests")
 }
 
 /// Runs a call, which never waits.

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use defs::gm::port::{SEND, SEND_TYPE, send_slot};
 
-use super::{Library, PAGE, VIRTUAL, pair, run};
+use super::{Library, PAGE, VIRTUAL, host_of, pair, run};
 use crate::gm::{
     Buffer, Event, PortError, Priority, Remote, SendError, SendId, SendRequest, Status, Violation,
     size_for,
 };
-use crate::window::{System, VirtualAddress, Window};
+use crate::window::{VirtualAddress, Window};
 
 const LOW: Priority = Priority::Low;
 const PORT: u8 = 2;
@@ -200,8 +200,10 @@ fn closing_ends_sends_that_are_under_way() {
 #[test]
 fn a_process_has_neither_the_ports_nor_the_memory_of_another_one() {
     let [a, mut b] = ready();
-    let host = a.system().clone();
-    let mut other = a.process(host.clone(), host.clone()).expect("a process");
+    let host = host_of(&a).clone();
+    let mut other = a
+        .process(host.clone().into(), host.clone().into())
+        .expect("a process");
     assert_eq!(run(other.open(PORT)), Err(PortError::Busy { port: PORT }));
     run(other.open(4)).expect("a port");
     // The library refuses; the board too, whatever is written into a slot.

@@ -15,7 +15,12 @@ fn start(config: Config, image: &Firmware, starts: bool) -> (Option<StartError>,
     };
     let host = hosts(2, family).remove(0);
     host.lock().nodes[0].starts = starts;
-    let result = run(Gm::start(host.clone(), host.clone(), Some(image), config));
+    let result = run(Gm::start(
+        host.clone().into(),
+        host.clone().into(),
+        Some(image),
+        config,
+    ));
     let writes = host.lock().nodes[0].writes.clone();
     (result.err(), writes)
 }
@@ -43,8 +48,8 @@ fn routes_end_where_their_entries_end() {
     let host = hosts(2, Family::Later).remove(0);
     let config = config(host.family, 0, 2);
     run(Gm::start(
-        host.clone(),
-        host.clone(),
+        host.clone().into(),
+        host.clone().into(),
         Some(&image()),
         config,
     ))
@@ -109,7 +114,13 @@ fn unusable_settings_and_images_are_refused() {
     let sram_bytes = 256 << 10;
     host.lock().sram_bytes = sram_bytes;
     let image = image();
-    let error = run(Gm::start(host.clone(), host, Some(&image), usual())).err();
+    let error = run(Gm::start(
+        host.clone().into(),
+        host.into(),
+        Some(&image),
+        usual(),
+    ))
+    .err();
     assert_eq!(
         error,
         Some(StartError::Sram {

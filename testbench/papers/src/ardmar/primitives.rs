@@ -5,11 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::profile::Profile;
 use host_lib::gm::atomic::{AtomicOperation, Word};
-use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
+use host_lib::gm::{Buffer, Event, Gm, Priority, Remote, Status};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_experiments::Error;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 use serde::Serialize;
 
 use crate::gm::{self, Directions, LONG, SHORT, bench};
@@ -126,7 +125,7 @@ fn mean_us(pair: &bench::Setup<'_>, what: RepeatedOperation, rounds: u32) -> Res
 }
 
 /// Opens the port; memory that the other node may access.
-async fn memory(gm: &mut GmNode) -> Result<Buffer, String> {
+async fn memory(gm: &mut Gm) -> Result<Buffer, String> {
     gm.open(PORT).await.map_err(text)?;
     let memory = gm.allocate_dma(2 * PAGE_BYTES).map_err(text)?;
     let allowed = gm.allow_remote_memory_access(PORT, true).await;
@@ -135,13 +134,13 @@ async fn memory(gm: &mut GmNode) -> Result<Buffer, String> {
 }
 
 /// The other node: only its memory is needed.
-async fn open_memory(mut gm: GmNode) -> Result<f64, String> {
+async fn open_memory(mut gm: Gm) -> Result<f64, String> {
     memory(&mut gm).await?;
     Ok(0.0)
 }
 
 /// Repeats an operation; its mean time, in us.
-async fn repeat(mut gm: GmNode, what: RepeatedOperation, rounds: u32) -> Result<f64, String> {
+async fn repeat(mut gm: Gm, what: RepeatedOperation, rounds: u32) -> Result<f64, String> {
     let memory = memory(&mut gm).await?;
     gm.system_mut().compute(LEAD_NS).await;
     let address = memory.address;
@@ -194,7 +193,7 @@ async fn repeat(mut gm: GmNode, what: RepeatedOperation, rounds: u32) -> Result<
 }
 
 /// Waits until an operation has ended.
-async fn end(gm: &mut GmNode) -> Result<(), String> {
+async fn end(gm: &mut Gm) -> Result<(), String> {
     let status = match gm.receive(PORT).await.map_err(text)? {
         Event::Sent(sent) => sent.first().map(|(_, status)| *status),
         Event::Completed(end) => Some(end.status),

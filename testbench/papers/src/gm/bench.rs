@@ -7,12 +7,12 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use host_lib::gm::{Buffer, Event, Priority, SendRequest, Status, capacity, size_for};
+use host_lib::gm::{Buffer, Event, Gm, Priority, SendRequest, Status, capacity, size_for};
 use host_lib::window::System;
 use lanigon_experiments::Error;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::end::{ResultSlot, RunError, completed};
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 
 use super::SHORT;
 use lanigon_experiments::interval::Estimate;
@@ -179,7 +179,7 @@ impl Setup<'_> {
 }
 
 /// Opens the port; memory for messages out and in.
-async fn open(gm: &mut GmNode, buffers: u32, bytes: u32) -> Result<(Buffer, Vec<Buffer>), String> {
+async fn open(gm: &mut Gm, buffers: u32, bytes: u32) -> Result<(Buffer, Vec<Buffer>), String> {
     gm.open(PORT).await.map_err(text)?;
     let room = capacity(size_for(bytes));
     let out = gm.allocate_dma(bytes).map_err(text)?;
@@ -188,14 +188,14 @@ async fn open(gm: &mut GmNode, buffers: u32, bytes: u32) -> Result<(Buffer, Vec<
     Ok((out, rooms))
 }
 
-async fn provide(gm: &mut GmNode, room: Buffer, bytes: u32) -> Result<(), String> {
+async fn provide(gm: &mut Gm, room: Buffer, bytes: u32) -> Result<(), String> {
     let size = size_for(bytes);
     gm.provide_receive_buffer(PORT, room, size, Priority::Low, 0)
         .await
         .map_err(text)
 }
 
-async fn send(gm: &mut GmNode, out: Buffer, length: u32) -> Result<(), String> {
+async fn send(gm: &mut Gm, out: Buffer, length: u32) -> Result<(), String> {
     let request = SendRequest {
         buffer: Buffer { length, ..out },
         size: size_for(length),
@@ -213,7 +213,7 @@ enum PortEvent {
     Sends(u32),
 }
 
-async fn next(gm: &mut GmNode) -> Result<PortEvent, String> {
+async fn next(gm: &mut Gm) -> Result<PortEvent, String> {
     match gm.receive(PORT).await.map_err(text)? {
         Event::Received(message) => Ok(PortEvent::Message(Buffer {
             address: message.buffer,
@@ -233,7 +233,7 @@ async fn next(gm: &mut GmNode) -> Result<PortEvent, String> {
 }
 
 /// Waits for a message; completed sends pass.
-async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
+async fn message(gm: &mut Gm) -> Result<Buffer, String> {
     loop {
         if let PortEvent::Message(room) = next(gm).await? {
             return Ok(room);
@@ -242,7 +242,7 @@ async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
 }
 
 /// A side of a ping-pong: the end of each round, in picoseconds.
-async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<Vec<u64>, String> {
+async fn ping_pong(mut gm: Gm, bytes: u32, rounds: u32) -> Result<Vec<u64>, String> {
     let (out, rooms) = open(&mut gm, 2, bytes).await?;
     let first = gm.node() == 0;
     for room in rooms {
@@ -267,7 +267,7 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<Vec<u64>, 
 }
 
 /// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
-async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<Estimate, String> {
+async fn stream(mut gm: Gm, bytes: u32, sends: u32, receives: u32) -> Result<Estimate, String> {
     let (window, buffers) = match bytes {
         MANY_BYTES.. => (WINDOW / 4, BUFFERS / 4),
         _ => (WINDOW, BUFFERS),
@@ -312,7 +312,7 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
 }
 
 /// Picoseconds of the library's calls: node 0 sends a message, node 1 receives it.
-async fn overhead(mut gm: GmNode) -> Result<u64, String> {
+async fn overhead(mut gm: Gm) -> Result<u64, String> {
     let (out, rooms) = open(&mut gm, 2, SHORT).await?;
     let spare = rooms[1];
     provide(&mut gm, rooms[0], SHORT).await?;

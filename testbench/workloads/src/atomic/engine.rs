@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::host::machine::Machine;
-use host_lib::gm::Buffer;
 use host_lib::gm::atomic::{
     AtomicError, AtomicOperation, Atomics, Executor, Requests, Server, Wait, Word,
 };
+use host_lib::gm::{Buffer, Gm};
 
 use super::{SERVER_PORT, Settings};
 use crate::collective::ExecutedOn;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 
 /// The executor of a member.
 pub(super) enum MemberExecutor {
@@ -21,11 +19,7 @@ pub(super) enum MemberExecutor {
 
 impl MemberExecutor {
     /// The executor of a member whose port is open.
-    pub(super) async fn new(
-        gm: &mut GmNode,
-        settings: &Settings,
-        port: u8,
-    ) -> Result<Self, String> {
+    pub(super) async fn new(gm: &mut Gm, settings: &Settings, port: u8) -> Result<Self, String> {
         match settings.on {
             ExecutedOn::Nic if settings.direct => {
                 let direct = Atomics::direct(gm, port);
@@ -40,7 +34,7 @@ impl MemberExecutor {
     }
 
     /// Waits until everything has left.
-    pub(super) async fn flush(&mut self, gm: &mut GmNode) -> Result<(), String> {
+    pub(super) async fn flush(&mut self, gm: &mut Gm) -> Result<(), String> {
         match self {
             // An operation has ended when it has been answered.
             Self::Nic(_) => Ok(()),
@@ -49,10 +43,10 @@ impl MemberExecutor {
     }
 }
 
-impl Executor<Machine, Machine> for MemberExecutor {
+impl Executor for MemberExecutor {
     async fn execute(
         &mut self,
-        gm: &mut GmNode,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
@@ -82,7 +76,7 @@ impl SharedWords {
 ///
 /// # Errors
 /// The port cannot be used, or a message is no request.
-pub async fn serve(mut gm: GmNode, wait: Wait, region: &SharedWords) -> Result<(), String> {
+pub async fn serve(mut gm: Gm, wait: Wait, region: &SharedWords) -> Result<(), String> {
     let words = region.get().ok_or("a server without words")?;
     gm.open(SERVER_PORT).await.map_err(text)?;
     let server = Server::new(&mut gm, SERVER_PORT, wait, words).await;

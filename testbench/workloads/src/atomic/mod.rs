@@ -8,12 +8,11 @@ mod workload;
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use emulator::host::machine::Machine;
-use host_lib::gm::Buffer;
 use host_lib::gm::atomic::{
     AtomicError, AtomicOperation, Executor, Guard, Lock, Member, Wait, Word,
 };
 use host_lib::gm::collective::{AllToAll, Endpoint, Group, Host, Settings as Exchange};
+use host_lib::gm::{Buffer, Gm};
 use host_lib::window::{System, VirtualAddress};
 
 use engine::MemberExecutor;
@@ -24,7 +23,6 @@ pub use workload::KIND;
 
 use crate::collective::ExecutedOn;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members.
@@ -214,9 +212,9 @@ pub struct AtomicRecords {
 /// # Errors
 /// An operation fails, or what a member sees of the lock is wrong.
 pub async fn run(
-    mut gm: GmNode,
+    mut gm: Gm,
     plan: AtomicPlan,
-    share: impl FnOnce(&GmNode, Buffer) -> Result<(), String>,
+    share: impl FnOnce(&Gm, Buffer) -> Result<(), String>,
     deliveries: Deliveries,
 ) -> Result<(), String> {
     gm.open(PORT).await.map_err(text)?;
@@ -262,7 +260,7 @@ pub async fn run(
 }
 
 /// Counts iterations of a loop for ever.
-async fn count(gm: &mut GmNode, deliveries: &Deliveries) {
+async fn count(gm: &mut Gm, deliveries: &Deliveries) {
     {
         let mut records = deliveries.records();
         records.operations_left = 0;
@@ -283,7 +281,7 @@ async fn count(gm: &mut GmNode, deliveries: &Deliveries) {
 
 /// Tells the other nodes where the own words lie; where those of all nodes do.
 async fn exchange(
-    gm: &mut GmNode,
+    gm: &mut Gm,
     plan: &AtomicPlan,
     own: VirtualAddress,
 ) -> Result<Vec<VirtualAddress>, String> {
@@ -335,7 +333,7 @@ impl AtomicMember {
         }
     }
 
-    async fn think(&mut self, gm: &mut GmNode) {
+    async fn think(&mut self, gm: &mut Gm) {
         let Settings {
             think_ns,
             variation_percent,
@@ -349,7 +347,7 @@ impl AtomicMember {
 
     async fn operations(
         &mut self,
-        gm: &mut GmNode,
+        gm: &mut Gm,
         engine: &mut MemberExecutor,
         which: OperationMix,
         words: u32,
@@ -410,7 +408,7 @@ impl AtomicMember {
 
     async fn lock(
         &mut self,
-        gm: &mut GmNode,
+        gm: &mut Gm,
         engine: &mut MemberExecutor,
         hold_ns: u64,
     ) -> Result<(), String> {
@@ -466,10 +464,10 @@ struct Recorded<'a> {
     place: (usize, u32),
 }
 
-impl Executor<Machine, Machine> for Recorded<'_> {
+impl Executor for Recorded<'_> {
     async fn execute(
         &mut self,
-        gm: &mut GmNode,
+        gm: &mut Gm,
         word: Word,
         operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {

@@ -1,12 +1,12 @@
 //! Atomic operations as a workload.
 
+use host_lib::gm::Gm;
 use std::sync::Arc;
 
 use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::value_struct;
 use host_lib::gm::atomic::AtomicOperation;
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::workload::{
     HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
     WorkloadType, read_records,
@@ -98,7 +98,7 @@ impl Job for AtomicJob {
             if gm.is_err() {
                 process.share(None)?;
             }
-            let share = |gm: &GmNode, words| {
+            let share = |gm: &Gm, words| {
                 self.region.set(words);
                 process.share(Some(gm))
             };
@@ -113,7 +113,7 @@ impl Job for AtomicJob {
         }
     }
 
-    fn run_further<'a>(&'a self, _: usize, gm: GmNode, _: HostProcess<'a>) -> Running<'a> {
+    fn run_further<'a>(&'a self, _: usize, gm: Gm, _: HostProcess<'a>) -> Running<'a> {
         Box::pin(serve(gm, self.plan.settings.wait, &self.region))
     }
 

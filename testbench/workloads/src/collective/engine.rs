@@ -1,6 +1,6 @@
 //! One engine over the operations that hosts execute and those that boards execute.
 
-use emulator::host::machine::Machine;
+use host_lib::gm::Gm;
 use host_lib::gm::collective::{
     AllToAll, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Settings, Value,
     buffer_bytes, channel_bytes,
@@ -9,7 +9,6 @@ use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
 
 use super::{CollectiveWork, ExecutedOn, Layer};
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 
 /// Algorithm of an all-to-all broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,12 +70,12 @@ pub(super) enum OperationOutcome {
 }
 
 /// A process of message passing.
-type Process = Mpi<GmTransport<Machine, Machine>>;
+type Process = Mpi<GmTransport>;
 
 /// Library that executes the operations.
 enum Library {
-    Host(GmNode, Box<Host>),
-    Nic(GmNode, Box<Nic>),
+    Host(Gm, Box<Host>),
+    Nic(Gm, Box<Nic>),
     /// Barriers of message passing.
     Mpi(Box<Process>),
 }
@@ -92,7 +91,7 @@ pub(super) fn memory_bytes(
     members: usize,
 ) -> u64 {
     if layer != Layer::Gm {
-        return GmTransport::<Machine, Machine>::buffer_bytes(GmSettings::default());
+        return GmTransport::buffer_bytes(GmSettings::default());
     }
     match (on, work.block_bytes()) {
         (ExecutedOn::Host, _) => buffer_bytes(work.longest_bytes(members)),
@@ -104,7 +103,7 @@ pub(super) fn memory_bytes(
 impl CollectiveEngine {
     /// The engine of a member whose port is open.
     pub(super) async fn new(
-        mut gm: GmNode,
+        mut gm: Gm,
         (layer, on): (Layer, ExecutedOn),
         group: Group,
         work: CollectiveWork,
@@ -134,7 +133,7 @@ impl CollectiveEngine {
     }
 
     async fn mpi(
-        gm: GmNode,
+        gm: Gm,
         on: ExecutedOn,
         group: &Group,
         call_ns: u64,
@@ -155,7 +154,7 @@ impl CollectiveEngine {
     }
 
     /// GM's library, for processor time and the mapper's routes.
-    pub(super) fn gm(&mut self) -> &mut GmNode {
+    pub(super) fn gm(&mut self) -> &mut Gm {
         match &mut self.0 {
             Library::Host(gm, _) | Library::Nic(gm, _) => gm,
             Library::Mpi(mpi) => mpi.transport_mut().gm_mut(),
@@ -263,7 +262,7 @@ const BARRIERS_ONLY: &str = "this program executes barriers of message passing o
 /// Broadcasts a block of any length: one that is too long for a board in several operations.
 async fn pieces(
     nic: &mut Nic,
-    gm: &mut GmNode,
+    gm: &mut Gm,
     algorithm: Gossip,
     block: &[u8],
 ) -> Result<Vec<u8>, String> {

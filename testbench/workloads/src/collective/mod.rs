@@ -8,6 +8,7 @@ mod workload;
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
+use host_lib::gm::Gm;
 use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value};
 use host_lib::window::System;
 
@@ -17,7 +18,6 @@ pub use summary::CollectiveUse;
 pub use workload::{KIND, Rounds};
 
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members on nodes with no other program.
@@ -327,11 +327,7 @@ const fn mixed(a: u64, b: u64, c: u64) -> u64 {
 ///
 /// # Errors
 /// An operation fails, or its result is wrong.
-pub async fn run(
-    mut gm: GmNode,
-    plan: CollectivePlan,
-    deliveries: Deliveries,
-) -> Result<(), String> {
+pub async fn run(mut gm: Gm, plan: CollectivePlan, deliveries: Deliveries) -> Result<(), String> {
     let group = plan.group()?;
     let settings = &plan.settings;
     gm.open(group.own().port).await.map_err(text)?;

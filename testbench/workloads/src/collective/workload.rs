@@ -1,10 +1,10 @@
 //! Collective operations as a workload.
 
+use host_lib::gm::Gm;
 use std::sync::Arc;
 
 use emulator::value_struct;
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
@@ -162,12 +162,7 @@ impl Job for CollectiveJob {
         vec![self.name; self.plans.len().saturating_sub(1)]
     }
 
-    fn run_further<'a>(
-        &'a self,
-        place: usize,
-        gm: GmNode,
-        process: HostProcess<'a>,
-    ) -> Running<'a> {
+    fn run_further<'a>(&'a self, place: usize, gm: Gm, process: HostProcess<'a>) -> Running<'a> {
         Box::pin(async move {
             let plan = self.plans.get(1 + place).ok_or("no such member")?;
             let done = run(gm, plan.clone(), process.deliveries.clone()).await;

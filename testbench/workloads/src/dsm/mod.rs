@@ -13,10 +13,10 @@ mod tree;
 mod water;
 mod workload;
 
+use host_lib::gm::Gm;
 use std::fmt::Display;
 use std::ops::Range;
 
-use emulator::host::machine::Machine;
 use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use host_lib::dsm::{self, Dsm, Report, Shared};
@@ -28,9 +28,8 @@ pub use summary::{DsmUse, NodeTimes};
 pub use workload::KIND;
 
 use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
-use lanigon_worlds::gm::GmNode;
 
-type SharedPages = Dsm<Machine, Machine>;
+type SharedPages = Dsm;
 
 /// Work of a program, with its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,7 +188,7 @@ impl DsmPlan {
     ///
     /// # Errors
     /// The library's, or a wrong result.
-    pub async fn run(&self, mut gm: GmNode, host: &HostCosts) -> Result<Report, String> {
+    pub async fn run(&self, mut gm: Gm, host: &HostCosts) -> Result<Report, String> {
         let at = |node: &u16| Endpoint {
             node: *node,
             port: PORT,

@@ -9,7 +9,8 @@ mod sort;
 mod stencil;
 mod workload;
 
-use emulator::host::machine::Machine;
+use host_lib::emp::Emp;
+use host_lib::gm::Gm;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{
     BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, Times, Transport,
@@ -19,8 +20,7 @@ pub use sort::ProblemClass;
 pub use workload::KIND;
 
 use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
-use lanigon_worlds::emp::{EmpNode, text};
-use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::workload::Outcome;
 
 /// Memory of long messages at least, in bytes.
@@ -216,8 +216,8 @@ impl MpiSettings {
     /// Bytes of host memory that a rank needs: buffers, and memory of long messages.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        let packets = GmTransport::<Machine, Machine>::buffer_bytes(self.gm());
-        let others = EmpTransport::<Machine, Machine>::buffer_bytes(self.eager_bytes);
+        let packets = GmTransport::buffer_bytes(self.gm());
+        let others = EmpTransport::buffer_bytes(self.eager_bytes);
         let longest = self.sizes.iter().max().copied().unwrap_or_default();
         let long = self.work.under_way() * (longest as u64).next_power_of_two();
         packets.max(others) + long.max(LEAST_LONG_BYTES)
@@ -436,7 +436,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_gm(&self, mut gm: GmNode) -> Result<MpiReport, String> {
+    pub async fn over_gm(&self, mut gm: Gm) -> Result<MpiReport, String> {
         let at = |node| Endpoint { node, port: PORT };
         let members: Vec<_> = self.nodes.iter().copied().map(at).collect();
         let own = members.get(self.rank).copied().ok_or("no such rank")?;
@@ -454,7 +454,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_emp(&self, emp: EmpNode) -> Result<MpiReport, String> {
+    pub async fn over_emp(&self, emp: Emp) -> Result<MpiReport, String> {
         let eager_bytes = self.settings.eager_bytes;
         let transport = EmpTransport::new(emp, &self.nodes, self.rank, eager_bytes).await;
         let mut transport = transport.map_err(text)?;

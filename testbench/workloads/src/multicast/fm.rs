@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use host_lib::fm::ReceiveError;
 use host_lib::fm::multicast::{Member, Multicast};
+use host_lib::fm::{Fm, ReceiveError};
 
 use super::MulticastPlan;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::fm::FmNode;
 
 /// Handler of the multicast's packets.
 const HANDLER: u16 = 1;
@@ -18,7 +17,7 @@ const ANSWER: u16 = 2;
 
 /// A node.
 pub(super) struct FmEngine {
-    pub(super) fm: FmNode,
+    pub(super) fm: Fm,
     member: Member,
     /// Answers that have come.
     answers: Arc<AtomicU64>,
@@ -28,7 +27,7 @@ pub(super) struct FmEngine {
 }
 
 impl FmEngine {
-    pub(super) fn new(mut fm: FmNode, plan: &MulticastPlan) -> Result<Self, String> {
+    pub(super) fn new(mut fm: Fm, plan: &MulticastPlan) -> Result<Self, String> {
         let multicast = Multicast {
             tree: Arc::clone(&plan.tree),
             members: Arc::clone(&plan.members),

@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 
 use defs::gm::port::SEND_TOKENS;
 use host_lib::gm::{
-    Buffer, Event, Priority, ReceivedMessage, SendRequest, Status, capacity, size_for,
+    Buffer, Event, Gm, Priority, ReceivedMessage, SendRequest, Status, capacity, size_for,
 };
-use host_lib::window::System;
 
 use super::MulticastPlan;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 
 /// The port of all nodes.
 const PORT: u8 = 2;
@@ -28,7 +26,7 @@ pub(super) fn memory_bytes(bytes: u32) -> u64 {
 
 /// A node.
 pub(super) struct GmEngine {
-    pub(super) gm: GmNode,
+    pub(super) gm: Gm,
     children: Vec<u16>,
     size: u8,
     /// Buffer of messages to send.
@@ -41,7 +39,7 @@ pub(super) struct GmEngine {
 }
 
 impl GmEngine {
-    pub(super) async fn new(mut gm: GmNode, plan: &MulticastPlan) -> Result<Self, String> {
+    pub(super) async fn new(mut gm: Gm, plan: &MulticastPlan) -> Result<Self, String> {
         gm.open(PORT).await.map_err(text)?;
         let size = size_for(plan.settings.bytes.max(1));
         let room = capacity(size);
@@ -157,7 +155,7 @@ impl GmEngine {
     }
 }
 
-async fn provide(gm: &mut GmNode, buffer: Buffer, size: u8) -> Result<(), String> {
+async fn provide(gm: &mut Gm, buffer: Buffer, size: u8) -> Result<(), String> {
     let provided = gm.provide_receive_buffer(PORT, buffer, size, Priority::Low, NO_TAG);
     provided.await.map_err(text)
 }

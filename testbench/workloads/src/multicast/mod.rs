@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use defs::gm::packet::capacity;
 use host_lib::fm::tree::{Postal, Tree, TreeError};
-use host_lib::window::System;
+use host_lib::window::{System, SystemPort};
 
 pub use host_lib::fm::predict::SendMethod;
 pub use summary::{MulticastUse, NodeDelivery};
@@ -187,7 +187,7 @@ impl MulticastEngine {
         })
     }
 
-    fn system(&mut self) -> &mut impl System {
+    fn system(&mut self) -> &mut dyn SystemPort {
         match self {
             Self::Fm(engine) => engine.fm.system(),
             Self::Gm(engine) => engine.gm.system_mut(),

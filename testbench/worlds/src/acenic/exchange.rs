@@ -5,7 +5,6 @@
 
 use host_lib::acenic::{SendOptions, ServiceResults};
 use host_lib::emp::MacAddress;
-use host_lib::window::System;
 
 use super::Nic;
 use super::frames::{self, FrameKind};

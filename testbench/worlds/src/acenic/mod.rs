@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use defs::acenic::Link;
 use emulator::board::ProbeTable;
-use emulator::host::machine::Machine;
 use emulator::image::{Image, foreign};
 use emulator::profile::Profile;
 use emulator::sim::node::Node;
@@ -29,7 +28,7 @@ use crate::images::{self, ELF_MAGIC, FirmwareError};
 use crate::nodes;
 
 /// The driver on an emulated machine.
-pub type Nic = AceNic<Machine, Machine>;
+pub type Nic = AceNic;
 
 /// Host memory of a node.
 const HOST_MEGABYTES: u32 = 64;
@@ -154,7 +153,8 @@ where
     world.nodes[node]
         .programs
         .spawn("driver", move |machine| async move {
-            let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;
+            let nic =
+                AceNic::start(machine.clone().into(), machine.into(), &firmware, config).await;
             left.set(match nic {
                 Ok(nic) => program(nic).await,
                 Err(error) => Err(error.to_string()),

@@ -157,7 +157,7 @@ async fn drive(
     plan: ExchangePlan,
     log: &NodeLog,
 ) -> Result<(), NodeFailure> {
-    let mut nic = AceNic::start(machine.clone(), machine, firmware, config).await?;
+    let mut nic = AceNic::start(machine.clone().into(), machine.into(), firmware, config).await?;
     log.lock().released_ps = Some(nic.released_ps());
     let result = operate(&mut nic, plan, log).await;
     log.work(&nic);

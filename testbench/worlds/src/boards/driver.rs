@@ -12,9 +12,9 @@ use super::HostView;
 #[derive(Debug)]
 pub enum Driver {
     /// Access to a Tigon2.
-    Tigon2(BoardWindow<Machine>),
+    Tigon2(BoardWindow),
     /// Access to a board with a LANai.
-    Lanai(LanaiBoard<Machine>),
+    Lanai(LanaiBoard),
 }
 
 /// A board does not start.
@@ -34,15 +34,15 @@ pub enum StartError {
 impl Driver {
     /// A driver for boards that a host sees like this.
     #[must_use]
-    pub const fn new(view: HostView, machine: Machine) -> Self {
+    pub fn new(view: HostView, machine: Machine) -> Self {
         match view {
-            HostView::Tigon2 => Self::Tigon2(BoardWindow::new(machine)),
-            HostView::Lanai(family) => Self::Lanai(LanaiBoard::new(machine, family)),
+            HostView::Tigon2 => Self::Tigon2(BoardWindow::new(machine.into())),
+            HostView::Lanai(family) => Self::Lanai(LanaiBoard::new(machine.into(), family)),
         }
     }
 
     /// The driver of a Tigon2, if it is one.
-    pub const fn board_window(&mut self) -> Option<&mut BoardWindow<Machine>> {
+    pub const fn board_window(&mut self) -> Option<&mut BoardWindow> {
         match self {
             Self::Tigon2(board) => Some(board),
             Self::Lanai(_) => None,
@@ -50,7 +50,7 @@ impl Driver {
     }
 
     /// The driver of a board with a LANai, if it is one.
-    pub const fn lanai(&mut self) -> Option<&mut LanaiBoard<Machine>> {
+    pub const fn lanai(&mut self) -> Option<&mut LanaiBoard> {
         match self {
             Self::Lanai(board) => Some(board),
             Self::Tigon2(_) => None,

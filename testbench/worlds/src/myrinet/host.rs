@@ -57,8 +57,13 @@ impl ControlHost {
     pub async fn run(&self, mut machine: Machine, image: &Firmware) {
         machine.sleep(self.start_ns).await;
         let journal = self.journal.clone();
-        let mut adapter =
-            Adapter::take_over(machine.clone(), machine, chip(self.generation), journal).await;
+        let mut adapter = Adapter::take_over(
+            machine.clone().into(),
+            machine.into(),
+            chip(self.generation),
+            journal,
+        )
+        .await;
         let done = match self.kind {
             HostKind::Mailbox => mailbox::run(&mut adapter, image, &self.exchange).await,
             HostKind::Mcpshmem => {

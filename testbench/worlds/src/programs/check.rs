@@ -1,6 +1,6 @@
 //! Check of a received message against the bytes that its sender must have sent.
 
-use host_lib::window::{System, VirtualAddress};
+use host_lib::window::{SystemPort, VirtualAddress};
 
 use super::content::{self, Flow, LABEL_BYTES};
 use super::deliveries::{LifeRecords, ReceivedEntry};
@@ -68,7 +68,7 @@ impl Identity {
     /// If the program has no memory at the message's address.
     pub fn record(
         &self,
-        system: &impl System,
+        system: &dyn SystemPort,
         arrival: ReportedMessage,
         records: &mut LifeRecords,
     ) -> Result<(), String> {

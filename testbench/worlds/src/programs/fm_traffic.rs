@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use defs::fm::packet::MTU;
 use defs::gm::packet::capacity;
-use host_lib::fm::{Piece, ReceiveError};
+use host_lib::fm::{Fm, Piece, ReceiveError};
 use host_lib::window::System;
 
 use super::check::Identity;
@@ -16,7 +16,6 @@ use super::content::{self, Flow};
 use super::deliveries::Deliveries;
 use super::plan::{PlannedMessage, SendPlan, TrafficPlan};
 use crate::emp::text;
-use crate::fm::FmNode;
 
 /// The handler of all messages.
 const HANDLER: u16 = 1;
@@ -31,7 +30,7 @@ pub const LONGEST_BYTES: u32 = capacity(24);
 /// # Errors
 /// An error of the program itself, or of a packet.
 pub async fn run(
-    mut fm: FmNode,
+    mut fm: Fm,
     who: Identity,
     plan: TrafficPlan,
     deliveries: Deliveries,
@@ -82,7 +81,7 @@ fn collect(inbox: &Inbox, piece: &Piece<'_>) {
 
 /// A node that sends and receives messages of FM.
 struct Traffic {
-    fm: FmNode,
+    fm: Fm,
     who: Identity,
     deliveries: Deliveries,
     inbox: Inbox,

@@ -26,7 +26,7 @@ use crate::nodes::START;
 use crate::scenario::programs::{FrameSettings, Program, ProgramSpec};
 
 /// A driver on an emulated machine.
-pub type Nic = AceNic<Machine, Machine>;
+pub type Nic = AceNic;
 
 /// Longest wait for the link.
 const LINK_NS: u64 = 5_000_000_000;
@@ -103,7 +103,7 @@ pub fn plans(spec: &ProgramSpec, tag: u16) -> Vec<(usize, FramePlan)> {
 /// # Errors
 /// If the firmware does not start, or the link does not come up.
 pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Result<Nic, String> {
-    let nic = AceNic::start(machine.clone(), machine, firmware, config).await;
+    let nic = AceNic::start(machine.clone().into(), machine.into(), firmware, config).await;
     let mut nic = nic.map_err(text)?;
     nic.wait_running().await.map_err(text)?;
     nic.fill_rings().await.map_err(text)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::gm::{
-    Buffer, Event, Priority, ReceivedMessage, SendId, SendRequest, Status, capacity, size_for,
+    Buffer, Event, Gm, Priority, ReceivedMessage, SendId, SendRequest, Status, capacity, size_for,
 };
 use host_lib::window::{System, VirtualAddress};
 
@@ -16,7 +16,6 @@ use super::content::{self, Flow};
 use super::deliveries::Deliveries;
 use super::plan::{PlannedMessage, SendPlan, TrafficPlan};
 use crate::emp::text;
-use crate::gm::GmNode;
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -32,7 +31,7 @@ const ALIGNMENT: u32 = 64;
 /// # Errors
 /// An error of the program itself, not of a message.
 pub async fn run(
-    gm: GmNode,
+    gm: Gm,
     who: Identity,
     plan: TrafficPlan,
     deliveries: Deliveries,
@@ -49,7 +48,7 @@ struct OutgoingMessage {
 }
 
 struct Traffic {
-    gm: GmNode,
+    gm: Gm,
     who: Identity,
     deliveries: Deliveries,
     sends: SendPlan,
@@ -75,7 +74,7 @@ struct Traffic {
 
 impl Traffic {
     async fn new(
-        mut gm: GmNode,
+        mut gm: Gm,
         who: Identity,
         plan: TrafficPlan,
         deliveries: Deliveries,
@@ -262,7 +261,7 @@ impl Traffic {
 }
 
 /// Allocates `count` buffers of `length` bytes, the first one last.
-fn buffers(gm: &mut GmNode, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
+fn buffers(gm: &mut Gm, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
     if count == 0 {
         return Ok(Vec::new());
     }

@@ -3,21 +3,20 @@
 
 use std::collections::VecDeque;
 
-use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
+use host_lib::emp::{AnyHandle, Buffer, Completion, Emp, TransferError};
 use host_lib::window::System;
 
 use super::check::{Identity, ReportedMessage};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
 use super::plan::{PlannedMessage, ReceiveClass, SendPlan, TrafficPlan};
-use crate::emp::EmpNode;
 
 /// Executes a plan and records all messages in `deliveries`.
 ///
 /// # Errors
 /// An error of the program itself, not of a message.
 pub async fn run(
-    emp: EmpNode,
+    emp: Emp,
     who: Identity,
     plan: TrafficPlan,
     deliveries: Deliveries,
@@ -62,7 +61,7 @@ struct Receives {
 }
 
 struct Traffic {
-    emp: EmpNode,
+    emp: Emp,
     who: Identity,
     deliveries: Deliveries,
     sends: SendPlan,
@@ -80,7 +79,7 @@ struct Traffic {
 
 impl Traffic {
     fn new(
-        mut emp: EmpNode,
+        mut emp: Emp,
         who: Identity,
         plan: TrafficPlan,
         deliveries: Deliveries,
@@ -309,7 +308,7 @@ impl Traffic {
 }
 
 /// Allocates `count` buffers of `length` bytes, the first one last.
-fn buffers(emp: &mut EmpNode, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
+fn buffers(emp: &mut Emp, count: usize, length: u32) -> Result<Vec<Buffer>, String> {
     let mut buffers = Vec::with_capacity(count);
     for _ in 0..count {
         let address = emp.system_mut().allocate(u64::from(length.max(1)));

@@ -128,7 +128,12 @@ struct MapperTask {
 impl MapperTask {
     async fn run(&self, machine: Machine) {
         let settings = Settings::default();
-        let mut mapper = Mapper::new(machine.clone(), machine, self.family, settings);
+        let mut mapper = Mapper::new(
+            machine.clone().into(),
+            machine.into(),
+            self.family,
+            settings,
+        );
         mapper.await_start().await;
         // The boards of all nodes have been started by then.
         let now = SimTime::from_ps(mapper.system_mut().now_ps());

@@ -1,5 +1,8 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
+use host_lib::emp::Emp;
+use host_lib::fm::Fm;
+use host_lib::gm::Gm;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,9 +22,9 @@ use super::build::absolute;
 use super::images::Images;
 use super::settings::{self, Settings};
 use crate::boards::BoardType;
-use crate::emp::{self, EmpNode};
-use crate::fm::{self, FmNode};
-use crate::gm::{self, GmNode};
+use crate::emp::{self};
+use crate::fm::{self};
+use crate::gm::{self};
 use crate::images::firmware;
 use crate::myrinet::host::ControlHost;
 use crate::programs::check::Identity;
@@ -285,7 +288,7 @@ impl HostProcess<'_> {
     ///
     /// # Errors
     /// The board does not start, or runs another protocol.
-    pub async fn boot_gm(&self) -> Result<GmNode, String> {
+    pub async fn boot_gm(&self) -> Result<Gm, String> {
         match self.boot().await? {
             Library::Gm(gm) => Ok(*gm),
             _ => Err("the board does not run GM".into()),
@@ -296,7 +299,7 @@ impl HostProcess<'_> {
     ///
     /// # Errors
     /// There are more processes than ports.
-    pub fn share(&self, board: Option<&GmNode>) -> Result<(), String> {
+    pub fn share(&self, board: Option<&Gm>) -> Result<(), String> {
         self.task.processes.share(board)
     }
 }
@@ -304,11 +307,11 @@ impl HostProcess<'_> {
 /// The library of a message protocol, on a board that runs.
 pub enum Library {
     /// A library of EMP.
-    Emp(Box<EmpNode>),
+    Emp(Box<Emp>),
     /// A library of GM.
-    Gm(Box<GmNode>),
+    Gm(Box<Gm>),
     /// A library of FM.
-    Fm(Box<FmNode>),
+    Fm(Box<Fm>),
 }
 
 impl ProgramTask {

@@ -1,6 +1,9 @@
 //! Commands and their events, statistics, invalid settings, and a second start.
 
+use std::any::Any;
+
 use defs::acenic::info::RingFlags;
+use emulator::host::machine::Machine;
 use host_lib::acenic::{Command, Config, Event, Rings, SendOptions, SendRing, Statistics};
 use host_lib::emp::MacAddress;
 use lanigon_worlds::acenic::Nic;
@@ -166,11 +169,12 @@ fn an_adapter_starts_again() {
         async |mut nic| {
             open(&mut nic).await?;
             nic.halt().await.map_err(text)?;
-            let machine = nic.system_mut().clone();
+            let system: &dyn Any = nic.system();
+            let machine: &Machine = system.downcast_ref().ok_or("another machine")?;
             let firmware = &super::support::FIRMWARE.firmware;
             let again = host_lib::acenic::AceNic::start(
-                machine.clone(),
-                machine,
+                machine.clone().into(),
+                machine.clone().into(),
                 firmware,
                 Config::default(),
             );

@@ -5,19 +5,17 @@ use lanigon_worlds::profile::built_in;
 use std::time::Duration;
 
 use emulator::board::Board;
-use emulator::host::machine::Machine;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, ServiceResults, Statistics};
 use host_lib::address::MacAddress;
-use host_lib::window::System;
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 
-pub type Nic = AceNic<Machine, Machine>;
+pub type Nic = AceNic;
 
 /// Limit of simulated time of all tests.
 const LIMIT: SimTime = SimTime::from_us(1_000_000);
@@ -64,7 +62,7 @@ where
     let result = ResultSlot::default();
     let left = result.clone();
     node.programs.spawn("driver", |machine| async move {
-        let nic = AceNic::start(machine.clone(), machine, &firmware, config).await;
+        let nic = AceNic::start(machine.clone().into(), machine.into(), &firmware, config).await;
         left.set(program(nic.unwrap()).await);
     });
     Bench { node, result }

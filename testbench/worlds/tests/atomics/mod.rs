@@ -1,6 +1,5 @@
 //! Atomic operations over GM, by boards and by servers on hosts: what is refused.
 
-use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::atomic::{
@@ -11,7 +10,7 @@ use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::boards;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::end::ResultSlot;
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::profile::built_in;
 
 use super::scenarios::gm::built;
@@ -41,8 +40,8 @@ fn words(first: Buffer) -> [Word; 4] {
 
 /// Results of a fetch and add by node 1 on each of the words: the word before it, or the error.
 async fn ask(
-    gm: &mut GmNode,
-    executor: &mut impl Executor<Machine, Machine>,
+    gm: &mut Gm,
+    executor: &mut impl Executor,
     place: &ResultSlot<Buffer>,
 ) -> Result<Vec<String>, String> {
     gm.system_mut().compute(LEAD_NS).await;
@@ -69,7 +68,7 @@ fn asked(of_host: bool) -> Vec<String> {
     let mut world = GmWorld::new(2, &image, &profile).unwrap();
     let place = ResultSlot::default();
     let given = place.clone();
-    let home = world.spawn(0, "home", move |mut gm: Gm<Machine, Machine>| async move {
+    let home = world.spawn(0, "home", move |mut gm: Gm| async move {
         gm.open(PORT).await.map_err(text)?;
         let words = gm.allocate_dma(BYTES).map_err(text)?;
         given.set(words);
@@ -151,7 +150,7 @@ const CHANGES: u32 = 200;
 
 /// Changes a word by loads and stores, apart from the board if there is a guard.
 async fn change(
-    gm: &mut GmNode,
+    gm: &mut Gm,
     address: VirtualAddress,
     guard: &mut Option<Guard>,
 ) -> Result<(), String> {
@@ -184,7 +183,7 @@ fn counted(guarded: bool) -> u32 {
     let mut world = GmWorld::new(3, &image, &profile).unwrap();
     let place: ResultSlot<Buffer> = ResultSlot::default();
     let given = place.clone();
-    let home = world.spawn(0, "home", move |mut gm: Gm<Machine, Machine>| async move {
+    let home = world.spawn(0, "home", move |mut gm: Gm| async move {
         gm.open(PORT).await.map_err(text)?;
         let words = gm.allocate_dma(BYTES).map_err(text)?;
         let allowed = gm.allow_remote_memory_access(PORT, true).await;

@@ -17,11 +17,10 @@ use host_lib::gm::collective::{
     Barrier, BoardGroup, BoardOperation, Completed, Endpoint, Gossip, Group, Host, Reduction,
     Settings, Shape, Value, schedule,
 };
-use host_lib::gm::{Event, Status};
+use host_lib::gm::{Event, Gm, Status};
 use host_lib::window::System;
 use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Type};
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::verdict::{ProgramLife, judge};
 
 use crate::scenarios::gm::built;
@@ -138,7 +137,7 @@ struct Posted {
 
 /// A member of all groups.
 struct Member {
-    gm: GmNode,
+    gm: Gm,
     case: Case,
     records: Records,
     under_way: BTreeMap<BoardOperation, Posted>,
@@ -148,7 +147,7 @@ struct Member {
 
 impl Member {
     /// Takes part in all groups.
-    async fn run(gm: GmNode, case: Case) -> Result<Records, String> {
+    async fn run(gm: Gm, case: Case) -> Result<Records, String> {
         let mut member = Self {
             gm,
             case,

@@ -3,6 +3,7 @@
 mod lives;
 mod refused;
 
+use host_lib::gm::Gm;
 use std::future::Future;
 
 use emulator::sim::time::SimTime;
@@ -14,7 +15,7 @@ use host_lib::gm::collective::{
 use host_lib::window::System;
 use lanigon_worlds::boards;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::profile::built_in;
 
 use super::scenarios::gm::built;
@@ -30,7 +31,7 @@ fn members(count: u16) -> Vec<Endpoint> {
 }
 
 /// Opens the port and makes the engine of a node.
-async fn start(gm: &mut GmNode, count: u16, settings: Settings) -> Result<Host, String> {
+async fn start(gm: &mut Gm, count: u16, settings: Settings) -> Result<Host, String> {
     gm.open(PORT).await.map_err(text)?;
     let own = Endpoint {
         node: gm.node(),
@@ -47,7 +48,7 @@ async fn start(gm: &mut GmNode, count: u16, settings: Settings) -> Result<Host, 
 fn run<T, P, F>(count: u16, program: P) -> Vec<T>
 where
     T: Send + 'static,
-    P: Fn(GmNode) -> F + Clone + Send + 'static,
+    P: Fn(Gm) -> F + Clone + Send + 'static,
     F: Future<Output = Result<T, String>> + Send + 'static,
 {
     let board = boards::board_type("lanai9").unwrap();
@@ -211,7 +212,7 @@ trait AsyncOperation: Copy + Send + Sync + 'static {
     fn run(
         self,
         host: &mut Host,
-        gm: &mut GmNode,
+        gm: &mut Gm,
     ) -> impl Future<Output = Result<(), CollectiveError>> + Send;
 }
 
@@ -225,7 +226,7 @@ enum Try {
 }
 
 impl AsyncOperation for Try {
-    async fn run(self, host: &mut Host, gm: &mut GmNode) -> Result<(), CollectiveError> {
+    async fn run(self, host: &mut Host, gm: &mut Gm) -> Result<(), CollectiveError> {
         let root = 0;
         match self {
             Self::Nothing => Ok(()),

@@ -1,5 +1,6 @@
 //! Refused operations of boards, and a member that does not take part: the messages of the library.
 
+use host_lib::gm::Gm;
 use std::future::Future;
 
 use emulator::sim::time::SimTime;
@@ -8,7 +9,7 @@ use host_lib::gm::collective::{Barrier, Endpoint, Group, Nic, Operation, Setting
 use host_lib::window::System;
 use lanigon_worlds::boards;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::profile::built_in;
 
 use crate::scenarios::gm::built;
@@ -21,8 +22,8 @@ const LIMIT_TICKS: u32 = 30;
 #[track_caller]
 fn errors<P, F>(count: u16, program: P) -> Vec<(String, u64)>
 where
-    P: Fn(GmNode, Nic) -> F + Clone + Send + 'static,
-    F: Future<Output = (GmNode, Result<(), String>)> + Send + 'static,
+    P: Fn(Gm, Nic) -> F + Clone + Send + 'static,
+    F: Future<Output = (Gm, Result<(), String>)> + Send + 'static,
 {
     let board = boards::board_type("lanai9").unwrap();
     let gm = board.gm.unwrap();

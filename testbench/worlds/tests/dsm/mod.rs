@@ -4,6 +4,7 @@
 mod faults;
 mod model;
 
+use host_lib::gm::Gm;
 use std::num::NonZeroUsize;
 
 use chacha20::ChaCha8Rng;
@@ -21,13 +22,13 @@ use host_lib::window::System;
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::builder::add_layer;
 use lanigon_worlds::emp::text;
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::profile::built_in;
 
 use crate::scenarios::gm::built;
 use model::Event;
 
-type Memory = Dsm<emulator::host::machine::Machine, emulator::host::machine::Machine>;
+type Memory = Dsm;
 
 const PORT: u8 = 2;
 /// Programs begin so long after they have opened their ports.
@@ -67,7 +68,7 @@ where
     let ends: Vec<_> = (0..usize::from(nodes))
         .map(|node| {
             let (members, program) = (members.clone(), program.clone());
-            world.spawn(node, "dsm", move |mut gm: GmNode| async move {
+            world.spawn(node, "dsm", move |mut gm: Gm| async move {
                 gm.open(PORT).await.map_err(text)?;
                 gm.system_mut().compute(LEAD_NS).await;
                 let memory = Dsm::start(gm, &members, members[node], settings).await;

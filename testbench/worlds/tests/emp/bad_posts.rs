@@ -8,9 +8,8 @@ use defs::emp::descriptor::{
 };
 use defs::tigon2::map::{WINDOW_BYTES, WINDOW_USED_BYTES, mailbox_low};
 use emulator::observe::event::TraceKind;
-use host_lib::emp::{Source, Tag};
+use host_lib::emp::{Emp, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
-use lanigon_worlds::emp::EmpNode;
 
 use super::support::{buffer, compare, message, pair, run_well, text};
 
@@ -296,12 +295,12 @@ fn cases() -> Vec<(&'static str, Post, Fate)> {
 
 /// A driver without checks.
 struct Driver {
-    emp: EmpNode,
+    emp: Emp,
     array: u32,
 }
 
 impl Driver {
-    async fn new(mut emp: EmpNode) -> Self {
+    async fn new(mut emp: Emp) -> Self {
         let array = emp.board_mut().read_sram(DESCRIPTORS).await;
         Self { emp, array }
     }
@@ -405,7 +404,7 @@ impl Driver {
 }
 
 /// Sends message `number` and receives the peer's answer.
-async fn exchange(emp: &mut EmpNode, number: u32) -> Result<(), String> {
+async fn exchange(emp: &mut Emp, number: u32) -> Result<(), String> {
     let space = buffer(emp, LENGTH);
     let receive = emp
         .post_receive(Source::Node(1), Tag::Value(TAG), space)
@@ -419,7 +418,7 @@ async fn exchange(emp: &mut EmpNode, number: u32) -> Result<(), String> {
 }
 
 /// The peer's part of `exchange`. Message 1 requests an extra message before the answer.
-async fn answer(emp: &mut EmpNode, asked: bool) -> Result<(), String> {
+async fn answer(emp: &mut Emp, asked: bool) -> Result<(), String> {
     let number = u32::from(asked);
     let space = buffer(emp, LENGTH);
     let receive = emp
@@ -437,7 +436,7 @@ async fn answer(emp: &mut EmpNode, asked: bool) -> Result<(), String> {
     emp.wait(transmit).await.map(drop).map_err(text)
 }
 
-async fn answers(mut emp: EmpNode) -> Result<(), String> {
+async fn answers(mut emp: Emp) -> Result<(), String> {
     for (name, _, fate) in cases() {
         let context = |error| format!("{name}: {error}");
         answer(&mut emp, false).await.map_err(context)?;

@@ -5,15 +5,14 @@ use defs::emp::control::Counter;
 use defs::emp::descriptor::{CHAIN_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES};
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use emulator::sim::time::SimTime;
-use host_lib::emp::{Buffer, Failure, PostError, Source, Tag};
-use lanigon_worlds::emp::EmpNode;
+use host_lib::emp::{Buffer, Emp, Failure, PostError, Source, Tag};
 use lanigon_worlds::faults::{self, Fault};
 
 use super::support::{buffer, compare, message, pair, run_well, text};
 
 const TAG: u16 = 3;
 
-async fn send_sizes(mut emp: EmpNode, sizes: Vec<u32>) -> Result<u32, String> {
+async fn send_sizes(mut emp: Emp, sizes: Vec<u32>) -> Result<u32, String> {
     for (number, &length) in sizes.iter().enumerate() {
         let source = message(&mut emp, 0, number as u32, length);
         let transmit = emp.post_transmit(1, TAG, source).await.map_err(text)?;
@@ -23,7 +22,7 @@ async fn send_sizes(mut emp: EmpNode, sizes: Vec<u32>) -> Result<u32, String> {
     Ok(emp.counter(Counter::FramesSent).await)
 }
 
-async fn receive_sizes(mut emp: EmpNode, sizes: Vec<u32>) -> Result<(), String> {
+async fn receive_sizes(mut emp: Emp, sizes: Vec<u32>) -> Result<(), String> {
     for (number, &length) in sizes.iter().enumerate() {
         let space = buffer(&mut emp, length);
         let source = Source::Node(0);
@@ -104,7 +103,7 @@ const fn emp_frame_limit() -> u32 {
 }
 
 /// Posts a message; returns the error of the post, or of the transfer.
-async fn refused(mut emp: EmpNode, length: u32) -> Result<Result<Failure, PostError>, String> {
+async fn refused(mut emp: Emp, length: u32) -> Result<Result<Failure, PostError>, String> {
     let space = buffer(&mut emp, MESSAGE_LIMIT_BYTES);
     let too_long = Buffer { length, ..space };
     Ok(match emp.post_transmit(1, TAG, too_long).await {
@@ -147,14 +146,14 @@ fn send_one(timeout_us: u32, retry_limit: u32, fault: &Fault) -> (Result<(), Fai
         (config.timeout_us, config.retry_limit) = (timeout_us, retry_limit);
     }
     faults::install(&mut pair.world, fault).unwrap();
-    let send = |mut emp: EmpNode| async move {
+    let send = |mut emp: Emp| async move {
         let source = message(&mut emp, 0, 0, 100);
         let transmit = emp.post_transmit(1, TAG, source).await.map_err(text)?;
         let end = emp.wait(transmit).await;
         let resent = emp.counter(Counter::FramesResent).await;
         Ok((end.map(drop).map_err(|error| error.failure), resent))
     };
-    let receive = |mut emp: EmpNode| async move {
+    let receive = |mut emp: Emp| async move {
         let space = buffer(&mut emp, 100);
         let receive = emp.post_receive(Source::Any, Tag::Any, space).await;
         receive.map(drop).map_err(text)

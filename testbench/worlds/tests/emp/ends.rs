@@ -1,9 +1,8 @@
 //! Ends of messages with a faulty cable.
 
 use emulator::sim::time::SimTime;
-use host_lib::emp::{Failure, Source, Tag};
+use host_lib::emp::{Emp, Failure, Source, Tag};
 use host_lib::window::System;
-use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -15,7 +14,7 @@ const TIMEOUT_US: u64 = 300;
 /// 300 us, then twice, four times and eight times as much.
 const ALL_WAITS_US: u64 = 15 * TIMEOUT_US;
 
-async fn send_one(emp: &mut EmpNode) -> Result<(Option<Failure>, u64), String> {
+async fn send_one(emp: &mut Emp) -> Result<(Option<Failure>, u64), String> {
     let source = message(emp, 0, 0, 5000);
     let begin = emp.system().now_ps();
     let transmit = emp.post_transmit(1, 1, source).await.map_err(text)?;
@@ -25,7 +24,7 @@ async fn send_one(emp: &mut EmpNode) -> Result<(Option<Failure>, u64), String> {
 }
 
 /// Sends messages that are received, and one of which every frame is lost.
-async fn send_into_the_void(mut emp: EmpNode, before: u32) -> Result<u64, String> {
+async fn send_into_the_void(mut emp: Emp, before: u32) -> Result<u64, String> {
     emp.system_mut().compute(100_000).await;
     for _ in 0..before {
         if let (Some(failure), _) = send_one(&mut emp).await? {
@@ -38,7 +37,7 @@ async fn send_into_the_void(mut emp: EmpNode, before: u32) -> Result<u64, String
     }
 }
 
-async fn receive(mut emp: EmpNode, messages: u32) -> Result<(), String> {
+async fn receive(mut emp: Emp, messages: u32) -> Result<(), String> {
     let space = buffer(&mut emp, 5000);
     for _ in 0..messages {
         let receive = emp.post_receive(Source::Node(0), Tag::Any, space).await;

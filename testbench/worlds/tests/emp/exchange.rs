@@ -1,9 +1,8 @@
 //! Single exchanges: size limits, and all error results of a host.
 
 use emulator::sim::world::RunEnd;
-use host_lib::emp::{Buffer, Failure, PostError, Source, Tag};
+use host_lib::emp::{Buffer, Emp, Failure, PostError, Source, Tag};
 use host_lib::window::VirtualAddress;
-use lanigon_worlds::emp::EmpNode;
 
 use super::support::{allocate, pair, run_both};
 
@@ -98,7 +97,7 @@ pub fn nobody_posts_a_receive() {
 #[test]
 fn everybody_waits_for_ever() {
     let mut pair = pair();
-    let wait = |mut emp: EmpNode| async move {
+    let wait = |mut emp: Emp| async move {
         let address = allocate(&mut emp, 100);
         let buffer = Buffer {
             address,

@@ -8,8 +8,8 @@ use defs::emp::control::DESCRIPTORS;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
+use host_lib::emp::Emp;
 use host_lib::window::System;
-use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::nodes::START;
 
 use super::support::{buffer, pair, ping_pong_round, run_well};
@@ -17,7 +17,7 @@ use super::support::{buffer, pair, ping_pong_round, run_well};
 /// Delay of the round after the start: epochs are exchanged by then, and the nodes are idle.
 const QUIET_NS: u64 = 1_000_000;
 
-async fn second_round(mut emp: EmpNode, me: u16) -> Result<(), String> {
+async fn second_round(mut emp: Emp, me: u16) -> Result<(), String> {
     let (out, space) = (buffer(&mut emp, 10), buffer(&mut emp, 10));
     ping_pong_round(&mut emp, me, out, space).await?;
     let quiet = START.ps() / 1000 + QUIET_NS - emp.system().now_ps() / 1000;

@@ -6,17 +6,18 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::board::Tigon2;
 use host_lib::emp::{
-    AnyHandle, Buffer, Cancellation, Device, Direction, Failure, OpenError, Settings, Source, Tag,
+    AnyHandle, Buffer, Cancellation, Device, Direction, Emp, Failure, OpenError, Settings, Source,
+    Tag,
 };
 use host_lib::window::System;
-use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 
 use super::support::{IMAGE, buffer, compare, message, pair, run_both, run_well, text};
 
 /// Sends messages with these tags and lengths, one after another; message `n` has contents `n`.
-async fn send_all(mut emp: EmpNode, messages: Vec<(u16, u32)>) -> Result<EmpNode, String> {
+async fn send_all(mut emp: Emp, messages: Vec<(u16, u32)>) -> Result<Emp, String> {
     for (number, (tag, length)) in messages.into_iter().enumerate() {
         let source = message(&mut emp, 0, number as u32, length);
         let transmit = emp.post_transmit(1, tag, source).await.map_err(text)?;
@@ -25,7 +26,7 @@ async fn send_all(mut emp: EmpNode, messages: Vec<(u16, u32)>) -> Result<EmpNode
     Ok(emp)
 }
 
-async fn receive(emp: &mut EmpNode, tag: u16, length: u32) -> Result<(Buffer, AnyHandle), String> {
+async fn receive(emp: &mut Emp, tag: u16, length: u32) -> Result<(Buffer, AnyHandle), String> {
     let space = buffer(emp, length);
     let handle = emp
         .post_receive(Source::Node(0), Tag::Value(tag), space)
@@ -35,7 +36,7 @@ async fn receive(emp: &mut EmpNode, tag: u16, length: u32) -> Result<(Buffer, An
 
 /// Waits for six messages that arrive in another order than their receives were posted, and for a transmit
 /// of its own.
-async fn wait_for_seven(mut emp: EmpNode) -> Result<Vec<u16>, String> {
+async fn wait_for_seven(mut emp: Emp) -> Result<Vec<u16>, String> {
     let (mut handles, mut spaces) = (Vec::new(), Vec::new());
     for tag in 0..6 {
         let (space, handle) = receive(&mut emp, tag, 3000).await?;
@@ -67,7 +68,7 @@ fn wait_for_any(skip_idle: bool) -> (Vec<u16>, u64) {
         node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
     let tags = [4, 2, 5, 0, 3, 1];
-    let sender = move |mut emp: EmpNode| async move {
+    let sender = move |mut emp: Emp| async move {
         let space = buffer(&mut emp, 10);
         let note = emp.post_receive(Source::Any, Tag::Any, space).await;
         emp.wait(note.map_err(text)?).await.map_err(text)?;
@@ -243,7 +244,7 @@ fn spawn_on_device<F>(
     pair: &mut EmpPairs,
     device: &Device,
     open_at: SimTime,
-    program: impl FnOnce(EmpNode) -> F + Send + 'static,
+    program: impl FnOnce(Emp) -> F + Send + 'static,
 ) -> ResultSlot<Result<u32, String>>
 where
     F: Future<Output = Result<u32, String>> + Send + 'static,
@@ -255,7 +256,12 @@ where
         .programs
         .spawn("program", move |mut machine| async move {
             machine.sleep(open_at.ps() / 1000).await;
-            let opened = device.open(machine.clone(), machine, &firmware, config);
+            let opened = device.open(
+                Box::new(machine.clone()),
+                Box::new(machine),
+                &firmware,
+                config,
+            );
             left.set(match opened.await {
                 Ok(emp) => program(emp).await,
                 Err(error) => Err(error.to_string()),
@@ -291,7 +297,7 @@ fn programs_of_a_host_use_the_board_one_after_another() {
         retry_limit: 3,
         ..pair.config_mut(0).clone()
     };
-    let sender = pair.spawn(0, "sender", |mut emp: EmpNode| async move {
+    let sender = pair.spawn(0, "sender", |mut emp: Emp| async move {
         let long = buffer(&mut emp, LENGTH);
         let transmit = emp.post_transmit(1, 1, long).await.map_err(text)?;
         let failure = emp.wait(transmit).await.map_err(|error| error.failure);

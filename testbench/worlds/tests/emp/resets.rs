@@ -16,7 +16,7 @@ use host_lib::emp::{
     Buffer, Config, Direction, Emp, Failure, Progress, ReceiveTimeout, Source, Tag,
 };
 use host_lib::window::System;
-use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
@@ -37,7 +37,7 @@ const LATER: u16 = 2;
 fn spawn_lives<F>(
     pair: &mut EmpPairs,
     node: usize,
-    program: impl Fn(EmpNode, u32) -> F + Clone + Send + 'static,
+    program: impl Fn(Emp, u32) -> F + Clone + Send + 'static,
 ) -> ResultSlot<Result<(), String>>
 where
     F: Future<Output = Result<(), String>> + Send + 'static,
@@ -53,7 +53,12 @@ where
             ..config.clone()
         };
         async move {
-            let start = Emp::start(machine.clone(), machine, Some(&firmware), config);
+            let start = Emp::start(
+                machine.clone().into(),
+                machine.into(),
+                Some(&firmware),
+                config,
+            );
             left.set(match start.await {
                 Ok(emp) => program(emp, life).await,
                 Err(error) => Err(text(error)),
@@ -66,13 +71,13 @@ where
 }
 
 /// Waits until both nodes have booted.
-async fn settle(emp: &mut EmpNode) {
+async fn settle(emp: &mut Emp) {
     let rest = nodes::START.ps().saturating_sub(emp.system().now_ps());
     emp.system_mut().compute(rest / 1000).await;
 }
 
 /// Sends message `number` of `me` to the other node until it is acknowledged.
-async fn send_until_taken(emp: &mut EmpNode, me: u16, number: u32) -> Result<(), String> {
+async fn send_until_taken(emp: &mut Emp, me: u16, number: u32) -> Result<(), String> {
     let source = message(emp, me, number, SHORT);
     for _ in 0..50 {
         let transmit = emp.post_transmit(1 - me, LATER, source).await;
@@ -83,7 +88,7 @@ async fn send_until_taken(emp: &mut EmpNode, me: u16, number: u32) -> Result<(),
     Err("nobody takes it".into())
 }
 
-async fn receive_later(emp: &mut EmpNode, me: u16, number: u32) -> Result<(), String> {
+async fn receive_later(emp: &mut Emp, me: u16, number: u32) -> Result<(), String> {
     let space = buffer(emp, SHORT);
     let source = Source::Node(1 - me);
     let handle = emp.post_receive(source, Tag::Value(LATER), space).await;
@@ -91,7 +96,7 @@ async fn receive_later(emp: &mut EmpNode, me: u16, number: u32) -> Result<(), St
     compare(emp, space, 1 - me, number)
 }
 
-fn all_free(emp: &EmpNode) -> Result<(), String> {
+fn all_free(emp: &Emp) -> Result<(), String> {
     let directions = [Direction::Transmit, Direction::Receive];
     match directions.map(|direction| emp.free_descriptors(direction)) {
         [200, 440] => Ok(()),
@@ -100,7 +105,7 @@ fn all_free(emp: &EmpNode) -> Result<(), String> {
 }
 
 /// Node 0 starts to send the long message and returns its result.
-async fn send_long(emp: &mut EmpNode) -> Result<Failure, String> {
+async fn send_long(emp: &mut Emp) -> Result<Failure, String> {
     settle(emp).await;
     let source = message(emp, 0, 0, LONG);
     let transmit = emp.post_transmit(1, CUT, source).await.map_err(text)?;
@@ -111,7 +116,7 @@ async fn send_long(emp: &mut EmpNode) -> Result<Failure, String> {
 }
 
 /// Node 1 waits for it.
-async fn receive_long(emp: &mut EmpNode) -> Result<Failure, String> {
+async fn receive_long(emp: &mut Emp) -> Result<Failure, String> {
     let space = buffer(emp, LONG);
     let handle = emp.post_receive(Source::Any, Tag::Value(CUT), space).await;
     match emp.wait(handle.map_err(text)?).await {
@@ -129,7 +134,7 @@ fn expect_timeout(failure: Failure) -> Result<(), String> {
 
 /// The surviving node: finishes the interrupted transfer, then both nodes exchange a message in each
 /// direction.
-async fn survivor(mut emp: EmpNode, me: u16) -> Result<(), String> {
+async fn survivor(mut emp: Emp, me: u16) -> Result<(), String> {
     let failure = match me {
         0 => send_long(&mut emp).await?,
         _ => receive_long(&mut emp).await?,
@@ -148,7 +153,7 @@ async fn survivor(mut emp: EmpNode, me: u16) -> Result<(), String> {
 }
 
 /// The reset node, in its second incarnation.
-async fn second_life(mut emp: EmpNode, me: u16) -> Result<(), String> {
+async fn second_life(mut emp: Emp, me: u16) -> Result<(), String> {
     if me == 0 {
         send_until_taken(&mut emp, me, 1).await?;
         receive_later(&mut emp, me, 2).await?;
@@ -176,7 +181,7 @@ fn reset_in_the_middle(node: usize, threads: usize, skip_idle: bool) -> u64 {
     for node in &mut pair.world.nodes {
         node.board_mut::<Tigon2>().skip_idle = skip_idle;
     }
-    let first_life = |mut emp: EmpNode, me: u16| async move {
+    let first_life = |mut emp: Emp, me: u16| async move {
         let outcome = match me {
             0 => send_long(&mut emp).await,
             _ => receive_long(&mut emp).await,
@@ -313,7 +318,7 @@ struct Seen {
 }
 
 /// Node 0: sends messages, and ignores errors.
-async fn talk(mut emp: EmpNode, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
+async fn talk(mut emp: Emp, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[0] = life);
     for number in 0..256 {
         if emp.system().now_ps() >= LAST_SEND.ps() {
@@ -332,7 +337,7 @@ async fn talk(mut emp: EmpNode, life: u32, seen: ResultSlot<Seen>) -> Result<(),
 }
 
 /// Node 1: receives messages.
-async fn listen(mut emp: EmpNode, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
+async fn listen(mut emp: Emp, life: u32, seen: ResultSlot<Seen>) -> Result<(), String> {
     seen.with(|seen| seen.get_or_insert_default().lives[1] = life);
     let space = buffer(&mut emp, TALK);
     loop {

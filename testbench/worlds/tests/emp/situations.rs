@@ -14,9 +14,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
-use host_lib::emp::{Completion, ReceiveTimeout, Source, Tag};
+use host_lib::emp::{Completion, Emp, ReceiveTimeout, Source, Tag};
 use host_lib::window::System;
-use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
 
@@ -54,7 +54,7 @@ fn ended(result: Result<Completion, impl std::fmt::Display>) -> String {
     }
 }
 
-async fn send(mut emp: EmpNode, story: Story) -> Result<String, String> {
+async fn send(mut emp: Emp, story: Story) -> Result<String, String> {
     // The receives are posted by then, unless they are delayed.
     emp.system_mut().compute(50_000).await;
     let mut handles = Vec::new();
@@ -69,7 +69,7 @@ async fn send(mut emp: EmpNode, story: Story) -> Result<String, String> {
     Ok(ends.join("; "))
 }
 
-async fn receive(mut emp: EmpNode, story: Story) -> Result<String, String> {
+async fn receive(mut emp: Emp, story: Story) -> Result<String, String> {
     emp.system_mut().compute(story.late_us * 1000).await;
     let mut handles = Vec::new();
     for _ in story.lengths {

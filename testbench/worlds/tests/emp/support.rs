@@ -10,9 +10,9 @@ use chacha20::rand_core::{Rng, SeedableRng};
 use defs::emp::control::COUNTER_COUNT;
 use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits};
-use host_lib::emp::{Buffer, Source, Tag};
+use host_lib::emp::{Buffer, Emp, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
-use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
@@ -65,24 +65,24 @@ pub fn contents(node: u16, number: u32, length: u32) -> Vec<u8> {
     bytes
 }
 
-pub fn allocate(emp: &mut EmpNode, length: u32) -> VirtualAddress {
+pub fn allocate(emp: &mut Emp, length: u32) -> VirtualAddress {
     emp.system_mut().allocate(u64::from(length) + 1).unwrap()
 }
 
 /// Separate memory for a message.
-pub fn buffer(emp: &mut EmpNode, length: u32) -> Buffer {
+pub fn buffer(emp: &mut Emp, length: u32) -> Buffer {
     let address = allocate(emp, length);
     Buffer { address, length }
 }
 
 /// Memory that holds message `number` of `node`.
-pub fn message(emp: &mut EmpNode, node: u16, number: u32, length: u32) -> Buffer {
+pub fn message(emp: &mut Emp, node: u16, number: u32, length: u32) -> Buffer {
     let buffer = buffer(emp, length);
     fill(emp, buffer, node, number);
     buffer
 }
 
-fn fill(emp: &mut EmpNode, buffer: Buffer, node: u16, number: u32) {
+fn fill(emp: &mut Emp, buffer: Buffer, node: u16, number: u32) {
     let bytes = contents(node, number, buffer.length);
     emp.system_mut()
         .write_memory(buffer.address, &bytes)
@@ -90,7 +90,7 @@ fn fill(emp: &mut EmpNode, buffer: Buffer, node: u16, number: u32) {
 }
 
 /// Checks that a buffer holds message `number` of `node`.
-pub fn compare(emp: &EmpNode, buffer: Buffer, node: u16, number: u32) -> Result<(), String> {
+pub fn compare(emp: &Emp, buffer: Buffer, node: u16, number: u32) -> Result<(), String> {
     let mut bytes = vec![0; buffer.length as usize];
     emp.system()
         .read_memory(buffer.address, &mut bytes)
@@ -108,8 +108,8 @@ pub type Left<T> = ResultSlot<Result<T, String>>;
 /// Runs one program on each node until both have ended; returns their results.
 pub fn run_both<A, B, FA, FB>(
     pair: &mut EmpPairs,
-    a: impl FnOnce(EmpNode) -> FA + Send + 'static,
-    b: impl FnOnce(EmpNode) -> FB + Send + 'static,
+    a: impl FnOnce(Emp) -> FA + Send + 'static,
+    b: impl FnOnce(Emp) -> FB + Send + 'static,
 ) -> (RunEnd, Left<A>, Left<B>)
 where
     A: Send + 'static,
@@ -125,8 +125,8 @@ where
 /// Like [`run_both`], with two successful programs.
 pub fn run_well<A, B, FA, FB>(
     pair: &mut EmpPairs,
-    a: impl FnOnce(EmpNode) -> FA + Send + 'static,
-    b: impl FnOnce(EmpNode) -> FB + Send + 'static,
+    a: impl FnOnce(Emp) -> FA + Send + 'static,
+    b: impl FnOnce(Emp) -> FB + Send + 'static,
 ) -> (A, B)
 where
     A: Send + 'static,
@@ -206,7 +206,7 @@ impl Streams {
 
 /// One node's part of [`Streams`].
 struct Stream {
-    emp: EmpNode,
+    emp: Emp,
     streams: Streams,
     me: u16,
     peer: u16,
@@ -217,7 +217,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(mut emp: EmpNode, streams: Streams, me: u16) -> Self {
+    fn new(mut emp: Emp, streams: Streams, me: u16) -> Self {
         let peer = 1 - me;
         let longest = streams.longest.max(3000);
         let mut memory = |count| -> Vec<_> {
@@ -284,7 +284,7 @@ impl Stream {
 }
 
 /// Exchanges `rounds` messages of `length` bytes, starting with node 0; contents are not checked.
-pub async fn ping_pong(mut emp: EmpNode, me: u16, rounds: u32, length: u32) -> Result<(), String> {
+pub async fn ping_pong(mut emp: Emp, me: u16, rounds: u32, length: u32) -> Result<(), String> {
     let (out, space) = (buffer(&mut emp, length), buffer(&mut emp, length));
     for round in 0..rounds {
         ping_pong_round(&mut emp, me, out, space)
@@ -296,7 +296,7 @@ pub async fn ping_pong(mut emp: EmpNode, me: u16, rounds: u32, length: u32) -> R
 
 /// One round: node 0 sends, node 1 answers.
 pub async fn ping_pong_round(
-    emp: &mut EmpNode,
+    emp: &mut Emp,
     me: u16,
     out: Buffer,
     space: Buffer,

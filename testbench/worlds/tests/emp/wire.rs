@@ -10,9 +10,8 @@ use defs::emp::frame::{
 use emulator::observe::event::{DropReason, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::frame::Frame;
-use host_lib::emp::{Buffer, MacAddress, Source, Tag};
+use host_lib::emp::{Buffer, Emp, MacAddress, Source, Tag};
 use host_lib::window::System;
-use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::nodes::{START, mac_address};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -118,13 +117,13 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 /// Sleeps until `time`.
-async fn sleep_until(emp: &mut EmpNode, time: SimTime) {
-    let span = time.saturating_sub(emp.system().now());
+async fn sleep_until(emp: &mut Emp, time: SimTime) {
+    let span = time.saturating_sub(SimTime::from_ps(emp.system().now_ps()));
     emp.system_mut().compute(span.ps() / 1000).await;
 }
 
 /// Sends a valid message at the start of each slot.
-async fn send(mut emp: EmpNode, slots: usize) -> Result<(), String> {
+async fn send(mut emp: Emp, slots: usize) -> Result<(), String> {
     for number in 0..slots {
         sleep_until(&mut emp, slot(number)).await;
         let out = message(&mut emp, 0, number as u32, LENGTH);
@@ -135,7 +134,7 @@ async fn send(mut emp: EmpNode, slots: usize) -> Result<(), String> {
 }
 
 async fn post(
-    emp: &mut EmpNode,
+    emp: &mut Emp,
 ) -> Result<(Buffer, host_lib::emp::Handle<host_lib::emp::Receive>), String> {
     let space = buffer(emp, LENGTH);
     let receive = emp
@@ -145,7 +144,7 @@ async fn post(
 }
 
 /// Receives a valid message in each slot, and reads the counters at its end.
-async fn receive(mut emp: EmpNode, slots: usize) -> Result<Vec<Counters>, String> {
+async fn receive(mut emp: Emp, slots: usize) -> Result<Vec<Counters>, String> {
     let mut counters = Vec::new();
     for number in 0..slots {
         let (space, receive) = post(&mut emp).await?;
@@ -154,7 +153,7 @@ async fn receive(mut emp: EmpNode, slots: usize) -> Result<Vec<Counters>, String
             return Err(format!("message {number}: {completion:?}"));
         }
         compare(&emp, space, 0, number as u32)?;
-        if emp.system().now() > slot(number) + QUIET {
+        if SimTime::from_ps(emp.system().now_ps()) > slot(number) + QUIET {
             return Err(format!("message {number} comes late"));
         }
         sleep_until(&mut emp, slot(number + 1) - SimTime::from_us(100)).await;

@@ -240,7 +240,7 @@ fn an_interrupt_is_noticed_within_a_slice() {
     });
     // A busy peer keeps the nodes' times close together.
     pairs.spawn(1, "busy", |mut emp| async move {
-        while emp.system().now() < SimTime::MAX {
+        while SimTime::from_ps(emp.system().now_ps()) < SimTime::MAX {
             emp.counters().await;
         }
         Ok(())
@@ -262,7 +262,7 @@ fn acknowledged(host_polls: bool) -> SimTime {
         emp.system_mut().compute(10_000).await;
         let handle = emp.post_transmit(1, 1, out).await.map_err(text)?;
         emp.wait(handle).await.map_err(text)?;
-        Ok(emp.system().now())
+        Ok(SimTime::from_ps(emp.system().now_ps()))
     });
     pairs.spawn(1, "receiver", move |mut emp| async move {
         let space = buffer(&mut emp, 4);

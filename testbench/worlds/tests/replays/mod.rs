@@ -8,7 +8,7 @@ use emulator::host::tape::Actions;
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::strikes::{Replacement, Strike};
-use host_lib::window::{System, Window};
+use host_lib::window::{System, SystemPort, Window};
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::builder::{WorldBuilder, record_layers};
 use lanigon_worlds::nodes::{self, START};

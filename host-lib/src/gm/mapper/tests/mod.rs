@@ -12,7 +12,7 @@ use super::explore::{ExplorationTerms, Findings, explore};
 use super::map::Map;
 use super::routes::{Routes, routes};
 use super::verify::{Change, verify};
-use crate::fake::block_on;
+use crate::at_once::block_on;
 use network::{Network, Plug, Random};
 
 const NO_NUMBER: u16 = NO_NODE as u16;

@@ -3,11 +3,11 @@
 //! trip.
 
 use emulator::sim::time::SimTime;
-use host_lib::emp::{Source, Tag};
+use host_lib::emp::{Emp, Source, Tag};
 
 use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
+use lanigon_worlds::emp::{EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
 
 /// Tag of the messages.
@@ -15,14 +15,14 @@ const TAG: u16 = 1;
 
 /// The ping side: stores its start time and the end of each round in `stamps`.
 pub async fn ping(
-    mut emp: EmpNode,
+    mut emp: Emp,
     size: u32,
     rounds: usize,
     stamps: ResultSlot<Vec<SimTime>>,
 ) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     let back = buffer(&mut emp, size)?;
-    stamps.set(vec![emp.system().now()]);
+    stamps.set(vec![SimTime::from_ps(emp.system().now_ps())]);
     for _ in 0..rounds {
         let receive = emp
             .post_receive(Source::Node(1), Tag::Value(TAG), back)
@@ -31,14 +31,14 @@ pub async fn ping(
         let transmit = emp.post_transmit(1, TAG, out).await.map_err(text)?;
         emp.wait(transmit).await.map_err(text)?;
         emp.wait(receive).await.map_err(text)?;
-        let now = emp.system().now();
+        let now = SimTime::from_ps(emp.system().now_ps());
         stamps.with(|stamps| stamps.get_or_insert_default().push(now));
     }
     Ok(())
 }
 
 /// The pong side.
-pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), String> {
+pub async fn pong(mut emp: Emp, size: u32, rounds: usize) -> Result<(), String> {
     let space = buffer(&mut emp, size)?;
     for _ in 0..rounds {
         let receive = emp

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 
 use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES};
 use emulator::sim::time::SimTime;
-use host_lib::emp::{Buffer, Source, Tag};
+use host_lib::emp::{Buffer, Emp, Source, Tag};
 
 use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
+use lanigon_worlds::emp::{EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
 
 /// Tag of the messages.
@@ -38,7 +38,7 @@ pub(super) const fn receives(size: u32) -> usize {
 
 /// The sending side: stores its start time and the end of each message in `stamps`.
 pub async fn send(
-    mut emp: EmpNode,
+    mut emp: Emp,
     size: u32,
     messages: usize,
     stamps: ResultSlot<Vec<SimTime>>,
@@ -56,7 +56,7 @@ pub async fn send(
         .await
         .map_err(text)?;
     emp.wait(ready).await.map_err(text)?;
-    stamps.set(vec![emp.system().now()]);
+    stamps.set(vec![SimTime::from_ps(emp.system().now_ps())]);
     for _ in 0..messages {
         while posted.len() < TRANSMITS {
             let transmit = emp.post_transmit(1, TAG, out).await;
@@ -65,14 +65,14 @@ pub async fn send(
         if let Some(oldest) = posted.pop_front() {
             emp.wait(oldest).await.map_err(text)?;
         }
-        let now = emp.system().now();
+        let now = SimTime::from_ps(emp.system().now_ps());
         stamps.with(|stamps| stamps.get_or_insert_default().push(now));
     }
     Ok(())
 }
 
 /// The receiving side.
-pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(), String> {
+pub async fn receive(mut emp: Emp, size: u32, messages: usize) -> Result<(), String> {
     let mut buffers = Vec::new();
     for _ in 0..BUFFERS {
         buffers.push(buffer(&mut emp, size)?);

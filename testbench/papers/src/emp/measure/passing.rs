@@ -5,11 +5,13 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
+use host_lib::emp::Emp;
+use host_lib::gm::Gm;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{Config, EmpTransport, GmSettings, GmTransport, Mpi, Transport};
-use lanigon_worlds::emp::{EmpNode, text};
+use lanigon_worlds::emp::text;
 use lanigon_worlds::end::ResultSlot;
-use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::gm::GmWorld;
 
 use lanigon_experiments::Error;
 
@@ -64,7 +66,7 @@ async fn side<T: Transport>(
 }
 
 async fn over_emp(
-    emp: EmpNode,
+    emp: Emp,
     rank: usize,
     library_ns: u64,
     [size, rounds]: [usize; 2],
@@ -82,7 +84,7 @@ async fn over_emp(
 }
 
 async fn over_gm(
-    mut gm: GmNode,
+    mut gm: Gm,
     rank: usize,
     library_ns: u64,
     [size, rounds]: [usize; 2],

@@ -2,13 +2,13 @@
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
-use host_lib::emp::{Source, Tag};
+use host_lib::emp::{Emp, Source, Tag};
 use host_lib::window::System;
 use lanigon_analysis::ledger::{Activities, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 
 use super::{Error, Setup, completed};
-use lanigon_worlds::emp::{EmpNode, buffer, text};
+use lanigon_worlds::emp::{buffer, text};
 use lanigon_worlds::end::RunError;
 use lanigon_worlds::wire_times::FrameTimes;
 
@@ -70,7 +70,7 @@ const MESSAGES: u32 = 2;
 /// Between messages everything comes to rest.
 const SETTLE_NS: u64 = 200_000;
 
-async fn send(mut emp: EmpNode, size: u32) -> Result<(), String> {
+async fn send(mut emp: Emp, size: u32) -> Result<(), String> {
     let out = buffer(&mut emp, size)?;
     for _ in 0..MESSAGES {
         emp.system_mut().compute(SETTLE_NS).await;
@@ -80,7 +80,7 @@ async fn send(mut emp: EmpNode, size: u32) -> Result<(), String> {
     Ok(())
 }
 
-async fn receive(mut emp: EmpNode, size: u32) -> Result<(), String> {
+async fn receive(mut emp: Emp, size: u32) -> Result<(), String> {
     let space = buffer(&mut emp, size)?;
     for _ in 0..MESSAGES {
         let receive = emp

@@ -5,12 +5,12 @@
 use std::collections::VecDeque;
 
 use emulator::sim::time::SimTime;
-use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
+use host_lib::emp::{Buffer, Emp, ReceiveHandle, SendHandle, Source, Tag};
 
 use super::one_way::{BUFFERS, MORE, receives};
 use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
+use lanigon_worlds::emp::{EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
 
 /// Tag of the messages.
@@ -22,7 +22,7 @@ const STARTED: usize = 2;
 
 /// Transfers and memory of a side.
 struct BenchmarkNode {
-    emp: EmpNode,
+    emp: Emp,
     peer: u16,
     out: Buffer,
     buffers: Vec<Buffer>,
@@ -32,7 +32,7 @@ struct BenchmarkNode {
 }
 
 impl BenchmarkNode {
-    fn new(mut emp: EmpNode, peer: u16, size: u32) -> Result<Self, String> {
+    fn new(mut emp: Emp, peer: u16, size: u32) -> Result<Self, String> {
         let out = buffer(&mut emp, size)?;
         let buffers = (0..BUFFERS).map(|_| buffer(&mut emp, size));
         Ok(Self {
@@ -92,7 +92,7 @@ impl BenchmarkNode {
 
 /// Runs one side; stores its start time and the end of each round in `stamps`.
 pub async fn side(
-    emp: EmpNode,
+    emp: Emp,
     peer: u16,
     size: u32,
     rounds: usize,
@@ -100,13 +100,13 @@ pub async fn side(
 ) -> Result<(), String> {
     let mut side = BenchmarkNode::new(emp, peer, size)?;
     side.prepare(receives(size)).await?;
-    stamps.set(vec![side.emp.system().now()]);
+    stamps.set(vec![SimTime::from_ps(side.emp.system().now_ps())]);
     for _ in 0..STARTED {
         side.post_transmit().await?;
     }
     for _ in 0..rounds {
         side.round().await?;
-        let now = side.emp.system().now();
+        let now = SimTime::from_ps(side.emp.system().now_ps());
         stamps.with(|stamps| stamps.get_or_insert_default().push(now));
     }
     Ok(())

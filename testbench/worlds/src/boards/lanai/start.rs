@@ -19,7 +19,7 @@ pub(super) async fn run(
     firmware: Arc<Firmware>,
     time: SimTime,
 ) -> Result<(), String> {
-    let mut board = LanaiBoard::new(machine.clone(), family);
+    let mut board = LanaiBoard::new(machine.clone().into(), family);
     board.reset().await.map_err(|error| error.to_string())?;
     let loaded = board.load(&firmware).await;
     loaded.map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ pub(super) async fn run(
     firmware: Arc<Firmware>,
     time: SimTime,
 ) -> Result<(), String> {
-    let mut board = BoardWindow::new(machine.clone());
+    let mut board = BoardWindow::new(machine.clone().into());
     board.reset().await.map_err(|error| error.to_string())?;
     let loaded = firmware.load(&mut board).await;
     loaded.map_err(|error| error.to_string())?;
