@@ -6,6 +6,7 @@
 
 pub mod boards;
 
+pub use emulator_base::random;
 pub use emulator_board as board;
 pub use emulator_cpu as cpu;
 pub use emulator_debug as debug;

@@ -1,12 +1,6 @@
 //! Contents of messages: a label with sender and position in the flow, and bytes derived from it.
 
-use chacha20::rand_core::SeedableRng;
-use chacha20::rand_core::block::Generator;
-use chacha20::variants::Legacy;
-use chacha20::{ChaChaCore, R8};
-
-/// Block function of `ChaCha8Rng`.
-type BlockFunction = ChaChaCore<R8, Legacy>;
+use emulator::random;
 
 /// Length of the label at a message's start.
 pub const LABEL_BYTES: u32 = 12;
@@ -45,24 +39,9 @@ pub fn bytes(seed: u64, flow: Flow, sequence: u32, length: u32) -> Vec<u8> {
         let mut key = [0; 32];
         key[..12].copy_from_slice(&label);
         key[16..24].copy_from_slice(&seed.to_le_bytes());
-        fill(&mut bytes, length, BlockFunction::from_seed(key));
+        random::append(&mut bytes, length, key);
     }
     bytes
-}
-
-/// Appends random bytes up to a length: the ones of `fill_bytes`, which takes several times as long. The generator's words are taken as it
-/// makes them, in blocks.
-fn fill(bytes: &mut Vec<u8>, length: usize, mut random: BlockFunction) {
-    let mut words = [0; 64];
-    let mut block = [0; 4 * 64];
-    while bytes.len() < length {
-        random.generate(&mut words);
-        for (place, word) in block.as_chunks_mut().0.iter_mut().zip(&words) {
-            *place = word.to_le_bytes();
-        }
-        let part = block.len().min(length - bytes.len());
-        bytes.extend_from_slice(&block[..part]);
-    }
 }
 
 /// The incarnation in a message's label; 0 if the message is too short.
@@ -125,9 +104,6 @@ pub fn sequence(bytes: &[u8], expected: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use chacha20::ChaCha8Rng;
-    use chacha20::rand_core::Rng;
-
     use super::*;
 
     const FLOW: Flow = Flow {
@@ -160,16 +136,6 @@ mod tests {
             ("sequence", bytes(7, FLOW, 6, 100)),
         ] {
             assert_ne!(plain[20..], other[20..], "{what}");
-        }
-    }
-
-    #[test]
-    fn contents_are_the_generators_bytes() {
-        for length in 0..600 {
-            let (mut own, mut expected) = (Vec::new(), vec![0; length]);
-            fill(&mut own, length, BlockFunction::seed_from_u64(3));
-            ChaCha8Rng::seed_from_u64(3).fill_bytes(&mut expected);
-            assert_eq!(own, expected, "{length}");
         }
     }
 
