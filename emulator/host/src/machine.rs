@@ -20,7 +20,7 @@ use emulator_board::events::{PollRequest, Response, Words};
 use emulator_board::memory::{HostMemory, Lent};
 use emulator_profile::costs::{CopyCosts, HostCosts};
 
-/// A program's hold on its host. Clones act for the same program.
+/// A program's hold on its host: the port, in which the program leaves a request and the node the response, and the memory. Clones act for the same program.
 #[derive(Debug, Clone)]
 pub struct Machine {
     port: SharedPort,
@@ -90,7 +90,7 @@ impl Machine {
         self.perform(Request::Signals { enabled }).await;
     }
 
-    /// Whether an observer wants calls of host programs.
+    /// Whether an observer records library calls of host programs.
     #[must_use]
     pub fn notes_calls(&self) -> bool {
         lock(&self.port).calls.is_some()
@@ -104,7 +104,8 @@ impl Machine {
         }
     }
 
-    /// Memory's answer, or that of the log; `None` if the log has none.
+    /// Memory's answer, or that of the log, if a state is being loaded: the program runs again up to it, with the answers that it had, and memory
+    /// stays as it was saved. `None` if the log has none: it is another program's.
     fn ask_memory(
         &self,
         ask: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
@@ -128,7 +129,7 @@ impl Machine {
         memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Spends CPU time until then.
+    /// Spends CPU time until `time`.
     pub(super) async fn work_until(&self, time: SimTime) {
         let span = time.saturating_sub(self.now());
         if span > SimTime::ZERO {
@@ -152,7 +153,7 @@ impl Machine {
         lock(&self.port).now
     }
 
-    /// The node's form of a program's request; `None` if it takes no time.
+    /// The node's form of a program's request; `None` for a charge that costs nothing.
     fn request(&self, request: MachineRequest<'_>) -> Option<Request> {
         Some(match request {
             MachineRequest::Read { offset } => Request::Read { offset },
@@ -184,11 +185,12 @@ impl Machine {
     }
 }
 
-/// The request to compute for this time, if it is any.
+/// The request to compute for this time; `None` for no time.
 fn computing(span: SimTime) -> Option<Request> {
     (span > SimTime::ZERO).then_some(Request::Compute(span))
 }
 
+/// No waker is kept: the node polls a program when it has left a response in the program's port.
 impl MachinePort for Machine {
     fn start(&mut self, request: MachineRequest<'_>, _: &mut Context<'_>) -> Poll<MachineAnswer> {
         let Some(request) = self.request(request) else {
@@ -230,6 +232,7 @@ fn answer(response: Response) -> Option<MachineAnswer> {
         Response::Interrupt(came) => MachineAnswer::Interrupt(came),
         Response::TimedOut => MachineAnswer::TimedOut,
         Response::BadAddress(address) => MachineAnswer::BadAddress(VirtualAddress(address)),
+        // It begins a handler and answers no request.
         Response::Signal => return None,
     })
 }

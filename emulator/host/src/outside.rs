@@ -3,11 +3,11 @@
 //! The emulator owns time. An outside host is the body of one program: whenever its node lets it go on, it runs, in no simulated time,
 //! until it does something that takes time: an access to the board, or a wait. That is carried out like any program's, at the costs of
 //! the profile; so nothing else of the emulator knows of outside hosts. Memory of such a host is its own and is lent to the node
-//! ([`Lent`]), whose board transfers from and to it.
+//! ([`Lent`]), whose board transfers from and to it. Linux guests are outside hosts (`testbench/guests`).
 //!
 //! An outside host has a clock of its own, which may be ahead of its node's, by as much as the host has been allowed to run without
-//! waiting, and behind it, by what its accesses have cost since it last waited. Every act states the time on that clock; the node does not
-//! carry it out before.
+//! waiting, or behind it, by what its accesses have cost since it last waited. A read and a write state the time on that clock: the program
+//! spends CPU time until then before it makes the access. A wait states its end, and brings both clocks together.
 
 use lanigon_window::window::{System, Window};
 
@@ -74,7 +74,7 @@ pub trait Outside: Send {
     fn next_act(&mut self, now: SimTime, cause: WakeCause) -> Result<Act, Self::Error>;
 }
 
-/// Carries out the acts of an outside host on a machine, until it ends.
+/// The body of the node's program: carries out the acts of an outside host on the program's machine, until the host ends.
 ///
 /// # Errors
 /// As [`Outside::next_act`].
@@ -118,6 +118,7 @@ async fn wait(machine: &mut Machine, until: SimTime, interrupt: bool) -> WakeCau
             Err(_) => WakeCause::Time,
         },
         false => {
+            // For ever: the longest sleep that has a number of picoseconds.
             machine.sleep(timeout_ns.unwrap_or(u64::MAX / 1000)).await;
             WakeCause::Time
         }

@@ -19,16 +19,18 @@ use emulator_wire::medium::MediumId;
 
 /// A board of any type and its host.
 #[derive(Debug)]
-#[repr(C, align(64))] // What each visit of a node reads stands side by side.
+#[repr(C, align(64))] // Fields that every visit of a node reads share cache lines.
 pub struct Node {
     now: SimTime,
     /// Current limit of the run. Each run sets it, so a saved state has none.
     horizon: SimTime,
+    /// The board, with its pending events: a trait object, so that a world holds boards of any type.
     slot: Box<dyn AnySlot>,
     /// The trace.
     pub trace: Tracer,
     /// Host programs.
     pub programs: Programs,
+    /// Carries out the polls of host programs.
     poller: Poller,
     pci: PciBus,
     memory: SharedMemory,
@@ -39,7 +41,8 @@ fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {
 }
 
 impl Node {
-    /// Saves the state of a node at rest, without the logs of its programs.
+    /// Saves the state of a node at rest, which is between two runs. A program is a future and cannot be saved: it is run again from its
+    /// log, which the world saves beside the nodes.
     pub(super) fn save(&self, out: &mut Writer) {
         let Self {
             programs,
@@ -75,6 +78,7 @@ impl Node {
         self.pci.load(from)?;
         self.poller.load(from)?;
         self.now.load(from)?;
+        // Reasons of polls are no part of a state: the programs, which are back by now, name them again.
         let (slot, parts) = self.split();
         slot.restore_poll_reasons(parts);
         Ok(())
@@ -247,8 +251,9 @@ impl Node {
         self.slot.is_live(self.host_view())
     }
 
-    /// The end of the last one of the long waits whose end is known: pending events from outside, other events that are due in `span` or
-    /// later, and waits of programs for `span` or more. [`SimTime::ZERO`] if there are none.
+    /// The time up to which the silence of this node has a known reason, for the search for quiet runs: the latest of its events that are due in
+    /// `span` or later, of pending events from outside, such as resets, and of the ends of programs' waits for `span` or more.
+    /// [`SimTime::ZERO`] if there are none.
     #[must_use]
     pub fn long_waits_end(&self, span: SimTime) -> SimTime {
         self.slot.long_waits_end(self.host_view(), span)
@@ -272,21 +277,20 @@ impl Node {
         self.slot.next_control(self.host_view(), effect)
     }
 
-    /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
+    /// The board's leads, of a unit and of a control.
     pub(super) fn leads(&self) -> [SimTime; 2] {
         self.slot.leads()
     }
 
-    /// Resets the machine at `time`, or now if that is over: its programs end wherever they are, the
+    /// Resets the machine at `time`, or now if that time has passed: its programs end wherever they are, the
     /// board stands as after a reset of its bus, host memory is empty, and nothing that either had begun
     /// goes on. Units that have begun to leave stay on the wire; one that is coming in is lost. After
-    /// `pause` (`None`: never) the restartable programs begin anew. Another reset before that counts
-    /// instead.
+    /// `pause` (`None`: never) the programs of [`Programs::spawn_restartable`] begin anew. A further reset before then replaces this one.
     pub fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
         self.slot.schedule_reset(time.max(self.now), pause);
     }
 
-    /// Resets the board alone at `time`, or now if that is over: it stands as after a reset of its bus, and nothing that it had begun goes
+    /// Resets the board alone at `time`, or now if that time has passed: it stands as after a reset of its bus, and nothing that it had begun goes
     /// on, while the programs and host memory stay as they are. Units are as in [`schedule_reset`](Self::schedule_reset).
     pub fn schedule_board_reset(&mut self, time: SimTime) {
         self.slot.schedule_board_reset(time.max(self.now));
@@ -298,7 +302,7 @@ impl Node {
         self.slot.medium()
     }
 
-    /// Plugs in a cable of the board's medium, before anything runs.
+    /// Plugs in a cable, before anything runs. [`Any`], here and below: the node knows no medium, and the board knows the types of its own one.
     pub(super) fn plug_in(&mut self, cable: &dyn Any) {
         self.slot.plug_in(cable);
     }
@@ -340,7 +344,7 @@ impl Node {
         self.slot.load_outbox(from)
     }
 
-    /// Sets the time of a node to which another process has brought it.
+    /// Sets the node's time to the one that another process has brought it to.
     pub(super) const fn set_now(&mut self, time: SimTime) {
         self.now = time;
     }
@@ -356,8 +360,8 @@ impl Node {
         slot.run_until(horizon, parts);
     }
 
-    /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
-    /// leaves can be there, as `replies` say. Idle cores may fall behind.
+    /// As [`run_until`](Self::run_until), but no further than to the time at which the answer to a unit that leaves meanwhile can be here, as
+    /// `replies` say: the caller need not know beforehand whether anything leaves. Clocks of idle CPUs may stay behind.
     pub(super) fn run_until_reply(&mut self, horizon: SimTime, replies: ReplySpans) {
         let (slot, parts) = self.split();
         slot.run_until_reply(horizon, replies, parts);

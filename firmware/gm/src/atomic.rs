@@ -4,12 +4,16 @@
 //! and answers; the answer is an ack too. An answer that is lost is asked for again, with the operation's number: the target keeps the
 //! answers and never executes an operation twice.
 //!
-//! | record | is in |
-//! |--------|-------|
-//! | the packet is not acknowledged | its connection |
-//! | the answer is awaited | `ATOMICS`; from there it goes back into its connection after a time |
+//! The record of an operation, in which its sender keeps what is unfinished, moves with its state:
 //!
-//! SEND posts operations and takes answers. RECV executes: it has DMA in both directions.
+//! | state | place of the record |
+//! |-------|---------------------|
+//! | the packet is not acknowledged | the connection |
+//! | the answer is awaited | `ATOMICS`; from there it goes back into the connection after a time |
+//! | the word is of an own process | none: RECV has its address and gives it back |
+//!
+//! SEND posts operations and takes answers. RECV executes: it reads and writes host memory, and SEND only reads it. A function `hand_...`
+//! passes something to the other half, which goes on in `take_...`, `queue_...` or `own_atomic`.
 use defs::gm::atomic::{
     ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
     SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
@@ -43,13 +47,14 @@ const PLACE_BITS: u32 = 2;
 
 const _: () = assert!(UNANSWERED == 1 << PLACE_BITS && COUNT_MASK << PLACE_BITS <= 0xFFFF);
 
-/// Index of an operation among those of its port: of a send slot's or a record's length.
+/// Index of an operation among those of its port. An operation has no length: that field of its send slot and record has the index and,
+/// below it, the function.
 #[inline(always)]
 const fn index_of(length: u32) -> u32 {
     length >> 8
 }
 
-/// The function of an operation, an [`Atomic`]: of a send slot's or a record's length.
+/// The function of an operation, an [`Atomic`], from the same field.
 #[inline(always)]
 const fn effect_of(length: u32) -> u32 {
     length & 0xFF
@@ -90,7 +95,7 @@ pub(crate) enum AtomicOutcome {
     Word(u32),
     /// The port does not allow others to use its words.
     Denied,
-    /// The host uses its words.
+    /// The host has reserved its words, to change them itself (`guard.rs`).
     Busy,
 }
 
@@ -105,7 +110,7 @@ record! {
 }
 
 record! {
-    /// Payload of an [`ASK`].
+    /// The words of an [`ASK`] behind its header; it has no payload of a process.
     struct AskPayload {
         /// Address of the word, upper half.
         high, set_high, HIGH: u32 = 0;
@@ -122,7 +127,7 @@ record! {
     }
 }
 
-/// Writes the payload of an [`ASK`].
+/// Writes the words of an [`ASK`] at `extra`.
 #[inline(always)]
 pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan {
     let effect = effect_of(record.length(memory));
@@ -153,14 +158,14 @@ impl<N: Nic> Gm<N> {
         self.set_atomic_written(0);
     }
 
-    /// SEND: a process has posted an operation.
+    /// SEND: a process has posted an operation. `word`: of the slot, with the target's node and subport.
     #[inline(never)]
     pub(crate) fn post_atomic(&mut self, port: PortBlock, slot: SendSlot, word: u32) {
         let length = slot.length(self);
         let index = index_of(length);
         let under_way = port.atomics(self);
         if index >= ATOMIC_COUNT || under_way >> index & 1 != 0 || !self.has_operations() {
-            // A mistake of the process.
+            // A mistake of the process: it does not count its operations, or has not looked whether the board has memory for them.
             return self.count(Counter::BadPosts);
         }
         port.set_atomics(self, under_way | 1 << index);
@@ -172,6 +177,7 @@ impl<N: Nic> Gm<N> {
             let value = self.nic.load(slot.address() + from);
             self.nic.store(direct.address() + to, value);
         }
+        // The low bit of a subport, and of a connection's number, is the priority: operations have the low one alone.
         let (node, subport) = (slot_node(word), slot_subport(word));
         if effect_of(length) > Atomic::CompareSwap as u32
             || subport >= 2 * PORT_COUNT
@@ -225,7 +231,7 @@ impl<N: Nic> Gm<N> {
         self.add_record(to, record);
     }
 
-    /// Takes a place among the operations that a node has not answered. Returns the operation's number, or 0 if no place is free.
+    /// Takes a place among the operations that a node has not answered. Returns the operation's number, or 0, which is none, if no place is free.
     fn take_place(&mut self, node: u32) -> u32 {
         let word = Peer::at(peer(node)).atomics(self);
         let free = !word & (word + 1) & ((1 << UNANSWERED) - 1);
@@ -239,11 +245,11 @@ impl<N: Nic> Gm<N> {
         }
         let taken = word & ((1 << UNANSWERED) - 1) | free;
         Peer::at(peer(node)).set_atomics(self, count << COUNT_SHIFT | taken);
-        // The session makes it another number than any before a restart: the target keeps old answers.
+        // The target keeps answers: the session, another one after each restart, makes sure that none of them fits a new operation.
         self.session() << 16 | count << PLACE_BITS | place
     }
 
-    /// SEND: the record of an operation is not needed any more; its process is told.
+    /// SEND: the record of an operation is not needed any more, and its process is told. The caller frees the record.
     fn end_record(&mut self, record: Record, status: Status, value: u32) {
         let node = connection_number(record.connection(self)) >> 1;
         let place = place_of(record.number(self));
@@ -262,11 +268,14 @@ impl<N: Nic> Gm<N> {
         port.set_atomics(self, under_way);
         self.count(Counter::Atomics);
         if port.direct(index).low(self) != 0 {
+            // The process has given an address for the result, and wants no event.
             return self.hand_direct(port, end_word(index, status as u32), value);
         }
+        // Events count these operations behind collective ones.
         let end = end_word(ATOMIC_OPERATIONS + index, status as u32);
         let (tag, high, low) = (0, 0, value);
         self.hand_result(port, end, Value { tag, high, low });
+        // On a CPU with both halves the event can be written now.
         if N::ROLE.receives() {
             self.report_machine();
         }
@@ -331,6 +340,7 @@ impl<N: Nic> Gm<N> {
         }
         self.nic
             .mark(Event::AckReceived, packet.number, packet.sequence);
+        // First, as it moves the record to `ATOMICS`, where `take_value` looks for it.
         self.ack_came(packet.connection, ACK, packet.sequence, 0);
         let answer = Answer::at(packet.at + HEADER_BYTES);
         let number = answer.number(self);
@@ -421,7 +431,7 @@ impl<N: Nic> Gm<N> {
         let key = port.receive_key(self);
         let host = self.page(request.high, request.low, key)?;
         if self.atomic_written() != 0 {
-            // The DMA that was started last may write the same word. Nothing tells of its end: if it is complete, the wait ends at once.
+            // The DMA of the operation before may still write this word. No event tells its end; if it is complete, the wait ends at once.
             self.nic.await_writes();
         }
         self.nic.fetch(host, WORDS, 4);
@@ -500,6 +510,7 @@ impl<N: Nic> Gm<N> {
         let first = pending & pending.wrapping_neg();
         let place = lowest(pending);
         self.nic.store(at, word & !(first << shift));
+        // A connection has one answer in the queue at a time.
         if pending & !first != 0 {
             self.queue_answer(connection, answer::VALUE, 0);
         }

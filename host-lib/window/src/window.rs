@@ -107,8 +107,8 @@ pub enum MachineAnswer {
     BadAddress(VirtualAddress),
 }
 
-/// The place at which a program makes its requests, one at a time. An emulator or a real host implements it; who knows which one gets it
-/// back by [`Any`].
+/// The place at which a program makes its requests, one at a time. An emulator or a real host implements it; code that knows
+/// the machine's type gets it back through [`Any`].
 pub trait MachinePort: Any + fmt::Debug + Send + Sync {
     /// Makes a request; its answer, if that is known at once.
     fn start(
@@ -235,8 +235,7 @@ pub trait Window: MachinePort {
 
     /// Reads the words of `watches` in turn, from the first on, again and again until one of them is
     /// as expected; gives its index and value. Each read is charged as a poll, and the writes before
-    /// them as writes. A word without such a write is read as the words before it in the list have left
-    /// the window. `None`, at once, when there are no words.
+    /// them as writes. A word without such a write is read through the view that earlier words of the list have set. `None`, at once, when there are no words.
     fn poll_any(
         &mut self,
         watches: &[WindowWatch],
@@ -380,8 +379,7 @@ pub trait SystemPort: MachinePort {
     /// The first address that is not mapped.
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress>;
 
-    /// Whether these bytes stand in the program's own memory. Who only compares should ask this: a machine that keeps
-    /// the log of answers to its programs keeps one bit of it.
+    /// Whether these bytes stand in the program's own memory. For comparisons: a machine that logs answers to its programs logs one bit.
     ///
     /// # Errors
     /// The first address that is not mapped.
@@ -497,7 +495,7 @@ pub trait System: SystemPort {
     }
 
     /// Sleeps until the board asserts its interrupt line, but no longer than `timeout_ns` (`None`: for ever). While the
-    /// line stays asserted every wait ends at once, after the processor's latency.
+    /// line stays asserted every wait ends after the interrupt's latency alone.
     ///
     /// # Errors
     /// [`TimedOut`]: the line was not asserted in time.
