@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::window::{MachineAnswer, MachineRequest, PhysicalAddress, PolledWord, VirtualAddress};
+use crate::window::{
+    FoundWord, MachineAnswer, MachineRequest, PhysicalAddress, PolledWord, VirtualAddress,
+};
 
 /// A machine of tests.
 pub trait AnswersAtOnce {
@@ -14,13 +16,40 @@ pub trait AnswersAtOnce {
     /// Writes words of the window.
     fn write_burst(&self, offset: u32, values: &[u32]);
 
-    /// Polls words.
+    /// A word of memory, in the host's order.
+    fn memory_word(&self, address: VirtualAddress) -> Result<u32, VirtualAddress> {
+        Err(address)
+    }
+
+    /// Polls each word once: nothing changes while a program waits.
     fn poll(
         &self,
         words: &[PolledWord],
         timeout_ns: Option<u64>,
         why: &'static str,
-    ) -> MachineAnswer;
+    ) -> MachineAnswer {
+        assert!(!words.is_empty());
+        for (index, word) in words.iter().enumerate() {
+            let (value, mask, expected) = match *word {
+                PolledWord::Window(watch) => {
+                    if let Some((offset, value)) = watch.before {
+                        self.write_burst(offset, &[value]);
+                    }
+                    (self.read(watch.offset), watch.mask, watch.expected)
+                }
+                PolledWord::Memory(watch) => match self.memory_word(watch.address) {
+                    Ok(value) => (value, watch.mask, watch.expected),
+                    Err(address) => return MachineAnswer::BadAddress(address),
+                },
+            };
+            if value & mask == expected {
+                return MachineAnswer::Found(FoundWord { index, value });
+            }
+        }
+        let timeout_ns = timeout_ns.unwrap_or_else(|| panic!("would wait for ever for {why}"));
+        self.pass(timeout_ns);
+        MachineAnswer::TimedOut
+    }
 
     /// Physical addresses of the pages of a range.
     fn translate(&self, _: VirtualAddress, _: u64) -> Option<Vec<PhysicalAddress>> {

@@ -20,9 +20,7 @@ use defs::tigon2::regs::{
 };
 
 use crate::at_once::{AnswersAtOnce, port_at_once};
-use crate::window::{
-    FoundWord, MachineAnswer, PhysicalAddress, PolledWord, SystemPort, VirtualAddress,
-};
+use crate::window::{PhysicalAddress, SystemPort, VirtualAddress};
 
 /// Tables of the fake firmware: the two descriptor pools meet at 0x1000 + 4000, and descriptor 614 crosses
 /// a view's end.
@@ -387,39 +385,10 @@ impl AnswersAtOnce for Fake {
         }
     }
 
-    /// Polls each word once: nothing changes while a program waits.
-    fn poll(
-        &self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> MachineAnswer {
-        for (index, word) in words.iter().enumerate() {
-            let (value, mask, expected) = match *word {
-                PolledWord::Window(watch) => {
-                    if let Some((offset, value)) = watch.before {
-                        self.write_burst(offset, &[value]);
-                    }
-                    let value = self.lock().read(watch.offset);
-                    (value, watch.mask, watch.expected)
-                }
-                PolledWord::Memory(watch) => {
-                    let mut bytes = [0; 4];
-                    if let Err(address) = self.read_memory(watch.address, &mut bytes) {
-                        return MachineAnswer::BadAddress(address);
-                    }
-                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
-                }
-            };
-            if value & mask == expected {
-                return MachineAnswer::Found(FoundWord { index, value });
-            }
-        }
-        let Some(timeout_ns) = timeout_ns else {
-            panic!("would wait for ever for {why}");
-        };
-        self.lock().time_ns += timeout_ns;
-        MachineAnswer::TimedOut
+    fn memory_word(&self, address: VirtualAddress) -> Result<u32, VirtualAddress> {
+        let mut bytes = [0; 4];
+        self.read_memory(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
     }
 
     fn translate(&self, address: VirtualAddress, length: u64) -> Option<Vec<PhysicalAddress>> {

@@ -1,7 +1,7 @@
 //! Host library: drives a board through its memory-mapped PCI window: a Tigon2 with EMP or the AceNIC host
 //! protocol, a LANai with GM.
 //!
-//! It makes its requests at a [`MachinePort`](window::MachinePort), by the traits [`Window`](window::Window) and [`System`](window::System), and does
+//! The library makes its requests at a [`MachinePort`](window::MachinePort), by the traits [`Window`](window::Window) and [`System`](window::System), and does
 //! not depend on the emulator, which is one of the machines that answer them.
 //! The layers, from the bottom:
 //!

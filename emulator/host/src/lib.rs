@@ -12,7 +12,7 @@
 //! * `read`, `rotation`: reads and polls of the board's window;
 //! * `memory_poll`: polls of host memory;
 //! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
-//! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
+//! * [`machine`]: the programs' interface; it implements the host library's `MachinePort` and `SystemPort`;
 //! * [`outside`]: another process in the place of a node's programs;
 //! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
 //! * [`tape`]: the actions of programs as bytes, and a program that replays them.

@@ -33,6 +33,8 @@ pub struct Machine {
 struct Performed<'a> {
     port: &'a SharedPort,
     request: Option<Request>,
+    /// Whether a response is one to the request.
+    accepts: fn(&Response) -> bool,
 }
 
 impl Future for Performed<'_> {
@@ -45,10 +47,14 @@ impl Future for Performed<'_> {
             port.request = request;
             return Poll::Pending;
         }
-        match port.response.take() {
-            Some(_) => Poll::Ready(()),
-            None => Poll::Pending,
+        let Some(response) = port.response.take() else {
+            return Poll::Pending;
+        };
+        if (self.accepts)(&response) {
+            return Poll::Ready(());
         }
+        port.mismatch = true;
+        Poll::Pending
     }
 }
 
@@ -67,6 +73,16 @@ impl Machine {
         Performed {
             port: &self.port,
             request: Some(request),
+            accepts: |_| true,
+        }
+    }
+
+    /// Issues a request without a result and waits until it is carried out.
+    fn carry_out(&self, request: Request) -> impl Future<Output = ()> + Send {
+        Performed {
+            port: &self.port,
+            request: Some(request),
+            accepts: |response| matches!(response, Response::Done),
         }
     }
 
@@ -81,13 +97,13 @@ impl Machine {
         lock(&self.port).handler =
             Some(Handler(Box::new(move |machine| Box::pin(handler(machine)))));
         let enabled = true;
-        self.perform(Request::Signals { enabled }).await;
+        self.carry_out(Request::Signals { enabled }).await;
     }
 
     /// Ends the delivery of interrupts as signals to this program. A running handler continues.
     pub async fn ignore_interrupts(&mut self) {
         let enabled = false;
-        self.perform(Request::Signals { enabled }).await;
+        self.carry_out(Request::Signals { enabled }).await;
     }
 
     /// Whether an observer records library calls of host programs.
@@ -133,7 +149,7 @@ impl Machine {
     pub(super) async fn work_until(&self, time: SimTime) {
         let span = time.saturating_sub(self.now());
         if span > SimTime::ZERO {
-            self.perform(Request::Compute(span)).await;
+            self.carry_out(Request::Compute(span)).await;
         }
     }
 

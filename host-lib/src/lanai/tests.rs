@@ -7,16 +7,16 @@ use crate::window::{MachineAnswer, PolledWord};
 
 /// A window that stores words and notes writes; clones are the same window.
 #[derive(Debug, Clone, Default)]
-struct Words(Arc<Mutex<Stored>>);
+struct Words(Arc<Mutex<StoredWords>>);
 
 #[derive(Debug, Default)]
-struct Stored {
+struct StoredWords {
     words: BTreeMap<u32, u32>,
     writes: Vec<(u32, u32)>,
 }
 
 impl Words {
-    fn lock(&self) -> MutexGuard<'_, Stored> {
+    fn lock(&self) -> MutexGuard<'_, StoredWords> {
         self.0.lock().expect("no test thread panics meanwhile")
     }
 }

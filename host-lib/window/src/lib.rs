@@ -1,5 +1,6 @@
-//! The interface of a driver to the machine that it runs on: the traits [`Window`](window::Window), a board's PCI window, and
-//! [`System`](window::System), the host. Drivers use them; an emulator or a real host implements them.
+//! The interface of a driver to the machine that it runs on. Drivers use the traits [`Window`](window::Window), a board's PCI window, and
+//! [`System`](window::System), the host; an emulator or a real host implements [`MachinePort`](window::MachinePort) and
+//! [`SystemPort`](window::SystemPort) below them.
 
 pub mod address;
 pub mod window;

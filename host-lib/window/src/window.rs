@@ -2,7 +2,7 @@
 //!
 //! On the emulator the calls of [`Window`] and [`System`] take simulated time; on a real host they would be `mmap`ed PIO,
 //! an `ioctl` and the program's own instructions. The library does not know which: it makes [`MachineRequest`]s at a [`MachinePort`], and an emulator
-//! or a real host answers them. The library holds ports as trait objects, so that it is compiled once for all machines.
+//! or a real host answers them. The library holds ports as trait objects, so that its types are the same on all machines.
 
 use std::any::Any;
 use std::fmt;

@@ -18,9 +18,7 @@ use defs::lanai::window::{RESET_OFF, RESET_ON, four, record};
 use super::{Config, Fm};
 use crate::at_once::{AnswersAtOnce, block_on, port_at_once};
 use crate::firmware::Firmware;
-use crate::window::{
-    FoundWord, MachineAnswer, PhysicalAddress, PolledWord, SystemPort, VirtualAddress,
-};
+use crate::window::{PhysicalAddress, SystemPort, VirtualAddress};
 use nic::{Fake, HOST_BYTES};
 
 /// Memory begins here, in both spaces.
@@ -213,35 +211,14 @@ impl AnswersAtOnce for Host {
         }
     }
 
-    fn pass(&self, nanoseconds: u64) {
-        self.lock().time_ns += nanoseconds;
+    fn memory_word(&self, address: VirtualAddress) -> Result<u32, VirtualAddress> {
+        let mut bytes = [0; 4];
+        self.read_memory(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Polls each word once: no other host runs meanwhile, so nothing changes.
-    fn poll(
-        &self,
-        words: &[PolledWord],
-        timeout_ns: Option<u64>,
-        why: &'static str,
-    ) -> MachineAnswer {
-        for (index, word) in words.iter().enumerate() {
-            let (value, mask, expected) = match word {
-                PolledWord::Memory(watch) => {
-                    let mut bytes = [0; 4];
-                    if let Err(address) = self.read_memory(watch.address, &mut bytes) {
-                        return MachineAnswer::BadAddress(address);
-                    }
-                    (u32::from_le_bytes(bytes), watch.mask, watch.expected)
-                }
-                PolledWord::Window(watch) => (self.read(watch.offset), watch.mask, watch.expected),
-            };
-            if value & mask == expected {
-                return MachineAnswer::Found(FoundWord { index, value });
-            }
-        }
-        let timeout_ns = timeout_ns.unwrap_or_else(|| panic!("would wait for ever for {why}"));
-        self.lock().time_ns += timeout_ns;
-        MachineAnswer::TimedOut
+    fn pass(&self, nanoseconds: u64) {
+        self.lock().time_ns += nanoseconds;
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```no_run
 //! use host_lib::gm::atomic::{AtomicOperation, Atomics, Executor, Word};
 //! # use host_lib::gm::Gm;
-//! # use host_lib::window::{System, SystemPort, VirtualAddress, Window};
+//! # use host_lib::window::VirtualAddress;
 //! # async fn example(mut gm: Gm) -> Result<(), Box<dyn std::error::Error>> {
 //! let counter = Word { node: 0, port: 2, address: VirtualAddress(0x7000_0000) };
 //! let mut atomics = Atomics::new(2);

@@ -280,6 +280,12 @@ impl AnswersAtOnce for Host {
             .collect()
     }
 
+    fn memory_word(&self, address: VirtualAddress) -> Result<u32, VirtualAddress> {
+        let mut bytes = [0; 4];
+        self.read_memory(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
     /// Polls a word, while the world goes on.
     fn poll(
         &self,
@@ -299,12 +305,11 @@ impl AnswersAtOnce for Host {
         };
         let mut begin_ns = None;
         loop {
-            let mut bytes = [0; 4];
             self.lock().settle();
-            if let Err(address) = self.read_memory(watch.address, &mut bytes) {
-                return MachineAnswer::BadAddress(address);
-            }
-            let value = u32::from_le_bytes(bytes);
+            let value = match self.memory_word(watch.address) {
+                Ok(value) => value,
+                Err(address) => return MachineAnswer::BadAddress(address),
+            };
             if value & watch.mask == watch.expected {
                 return MachineAnswer::Word(value);
             }
