@@ -47,11 +47,23 @@ pub enum ProcessError {
         /// Interface that the ranks begin to use.
         what: &'static str,
     },
-    /// The program starts further processes.
+    /// Processes have connected that no rank has said to start.
     #[error(
-        "the program starts further ranks, which have no hosts: MPI_Comm_spawn is not supported"
+        "the program starts further ranks otherwise than by MPI_Comm_spawn of an MPI library that is loaded dynamically"
     )]
     Spawned,
+    /// A rank starts more processes than there are places for.
+    #[error(
+        "MPI_Comm_spawn asks for {count} processes, and there are {universe} places, of which the ranks have {ranks}: `--universe` gives more"
+    )]
+    NoPlaces {
+        /// Number of processes.
+        count: usize,
+        /// Number of ranks that begin together.
+        ranks: usize,
+        /// All places.
+        universe: usize,
+    },
     /// A process was killed, or has ended without MPI_Finalize.
     #[error("rank {rank} has ended without MPI_Finalize")]
     Died {

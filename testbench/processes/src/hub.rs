@@ -4,16 +4,17 @@ use std::fs;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lanigon_requests::{Answer, End, Hello, Request, VERSION, Welcome};
+use lanigon_requests::{Answer, Hello, Request, VERSION, Welcome};
 
 use crate::connection::{Incoming, ProcessConnection};
 use crate::error::{ProcessError, other_version};
 use crate::rank::{Asleep, RankRecord, RankState};
+use crate::spawn::Spawn;
 
 /// Time that a read waits before it looks whether the process sleeps.
 const LOOK: Duration = Duration::from_millis(60);
@@ -22,19 +23,7 @@ const IDLE_LOOKS: u32 = 5;
 /// Time that a new connection has for its first request.
 const GREETING: Duration = Duration::from_secs(5);
 /// Time that a look at an absent process waits.
-const GLANCE: Duration = Duration::from_millis(1);
-/// Passes without a further rank that goes on, after one has gone on for a reason outside.
-const GRACE: u32 = 3;
-/// So many times of it, if a rank waits for nothing of the network.
-const MORE: u32 = 12;
-/// Passes without a pause.
-const QUICK: u64 = 1000;
-/// Longest pause between two passes of a stalled world.
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-/// Servers that look at the time rest after so long without any traffic, in ns.
-const REST_NS: u64 = 1_000_000_000;
-/// A packet on the way that no side has counted for so long is lost, in ns: a board has given it up.
-const LOST_NS: u64 = 70 * REST_NS;
+pub(crate) const GLANCE: Duration = Duration::from_millis(1);
 /// For so long all ranks may poll without effect, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,29 +43,40 @@ pub(crate) enum RankAction {
 /// Accesses to its flags and numbers are relaxed: they announce no data, which are behind the mutexes of the places.
 #[derive(Debug)]
 pub struct Hub {
-    listener: UnixListener,
+    pub(crate) listener: UnixListener,
     path: PathBuf,
+    /// The ranks, and places for processes that they start.
     places: Vec<Mutex<RankRecord>>,
+    /// Number of ranks that begin together.
+    ranks: usize,
+    /// A rank starts processes.
+    pub(crate) spawn: Mutex<Option<Spawn>>,
+    /// Number of processes that ranks have started.
+    spawned: AtomicU64,
+    /// Longest message that is complete for its sender at once, in bytes.
+    eager_bytes: AtomicU64,
     welcomed: AtomicBool,
     /// Number of ranks whose ports are open.
     opened: AtomicU64,
     /// Messages, and ends of sends, that no process knows yet.
-    flying: AtomicU64,
+    pub(crate) flying: AtomicU64,
     /// Collective operations of the boards that each rank has entered.
     entered: Mutex<Vec<u64>>,
     interrupt: Arc<AtomicBool>,
+    /// Number of the starter in the operating system; 0: there is none.
+    starter: AtomicU32,
     /// The starter has ended, or a process with sockets.
     ended: Arc<AtomicBool>,
     failed: AtomicBool,
     /// Only servers are left.
-    at_rest: AtomicBool,
+    pub(crate) at_rest: AtomicBool,
     /// Simulated time at which sockets were in use last, in ns.
-    active_ns: AtomicU64,
+    pub(crate) active_ns: AtomicU64,
     /// Interface that the ranks begin to use, for texts of errors.
     what: &'static str,
     /// A process may end without a word.
-    ends_freely: bool,
-    patience: Duration,
+    pub(crate) ends_freely: bool,
+    pub(crate) patience: Duration,
 }
 
 impl Hub {
@@ -91,11 +91,16 @@ impl Hub {
             listener,
             path: path.into(),
             places: (0..ranks).map(|_| Mutex::default()).collect(),
+            ranks,
+            spawn: Mutex::default(),
+            spawned: AtomicU64::new(0),
+            eager_bytes: AtomicU64::new(0),
             welcomed: AtomicBool::new(false),
             opened: AtomicU64::new(0),
             flying: AtomicU64::new(0),
             entered: Mutex::new(vec![0; ranks]),
             interrupt,
+            starter: AtomicU32::new(0),
             ended: Arc::default(),
             failed: AtomicBool::new(false),
             at_rest: AtomicBool::new(false),
@@ -104,6 +109,15 @@ impl Hub {
             ends_freely: false,
             patience: PATIENCE,
         })
+    }
+
+    /// Gives the processes that ranks start places, up to so many with the ranks.
+    #[must_use]
+    pub fn with_universe(mut self, universe: usize) -> Self {
+        let most = universe.max(self.ranks);
+        self.places.resize_with(most, Mutex::default);
+        self.entered = Mutex::new(vec![0; most]);
+        self
     }
 
     /// The ranks have sockets, not messages.
@@ -138,10 +152,31 @@ impl Hub {
         Arc::clone(&self.ended)
     }
 
-    /// Number of ranks.
+    /// Number of ranks that begin together.
     #[must_use]
-    pub fn ranks(&self) -> usize {
+    pub const fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// Most processes at a time.
+    #[must_use]
+    pub fn universe(&self) -> usize {
         self.places.len()
+    }
+
+    /// Number of processes that ranks have started.
+    #[must_use]
+    pub fn spawned(&self) -> u64 {
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn eager_bytes(&self) -> u32 {
+        self.eager_bytes.load(Ordering::Relaxed) as u32
+    }
+
+    /// One more process was started by a rank; the number of all.
+    pub(crate) fn count_spawned(&self) -> u64 {
+        1 + self.spawned.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) fn place(&self, rank: usize) -> MutexGuard<'_, RankRecord> {
@@ -178,9 +213,9 @@ impl Hub {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the ports of all ranks are open.
+    /// Whether the ports of all places are open.
     pub(crate) fn are_all_open(&self) -> bool {
-        self.opened.load(Ordering::Relaxed) as usize >= self.ranks()
+        self.opened.load(Ordering::Relaxed) as usize >= self.universe()
     }
 
     /// `count` messages or ends of sends are under way.
@@ -220,7 +255,12 @@ impl Hub {
         while connected < self.ranks() {
             self.goes_on()?;
             match self.listener.accept() {
-                Ok((stream, _)) => connected += usize::from(self.greet(stream)?),
+                Ok((stream, _)) => {
+                    if let Some((hello, connection)) = Self::greet(stream)? {
+                        self.seat(&hello, connection)?;
+                        connected += 1;
+                    }
+                }
                 Err(_) if self.ended.load(Ordering::Relaxed) => {
                     let ranks = self.ranks();
                     let what = self.what;
@@ -237,45 +277,58 @@ impl Hub {
             let place = &mut *self.place(rank);
             place.state = RankState::Unread;
             if let Some(welcome) = welcome {
-                place.answer(&[Answer::Welcome(welcome)]);
+                let eager_bytes = welcome.eager_bytes.into();
+                self.eager_bytes.store(eager_bytes, Ordering::Relaxed);
+                let number = rank as u32;
+                place.answer(&[Answer::Welcome(Welcome { number, ..welcome })]);
             }
         }
         self.welcomed.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Whether no further process has connected since all ranks have.
-    pub(crate) fn refuse_others(&self) -> Result<(), ProcessError> {
-        match self.listener.accept() {
-            Ok(_) => Err(ProcessError::Spawned),
-            Err(_) => Ok(()),
+    /// Whether no further process has connected that no rank starts.
+    pub(crate) fn refuse_others(&self, now_ns: u64) -> Result<(), ProcessError> {
+        match self.starts_processes() {
+            // They begin when the world is stalled.
+            true => Ok(()),
+            false => self.admit(now_ns).map(|_| ()),
         }
     }
 
     /// Greets one rank, which begins now.
     pub(crate) fn welcome(&self, rank: usize, welcome: Welcome) {
+        let number = rank as u32;
+        let welcome = Welcome { number, ..welcome };
         self.place(rank).answer(&[Answer::Welcome(welcome)]);
     }
 
     /// Takes the first request of a connection. What is no process of a rank is closed; a process that does not fit is an error.
-    fn greet(&self, stream: UnixStream) -> Result<bool, ProcessError> {
+    pub(crate) fn greet(
+        stream: UnixStream,
+    ) -> Result<Option<(Hello, ProcessConnection)>, ProcessError> {
         let mut connection = ProcessConnection::new(stream);
         let Ok(Incoming::Request(Request::Hello(hello))) = connection.next(GREETING) else {
-            return Ok(false);
+            return Ok(None);
         };
-        let Hello {
-            version,
-            rank,
-            size,
-            process,
-            job,
-        } = hello;
-        let rank = rank as usize;
-        let refused = |what| Err(ProcessError::Refused { rank, what });
-        if version != VERSION {
-            return refused(other_version(version));
+        if hello.version != VERSION {
+            return Err(ProcessError::Refused {
+                rank: hello.rank as usize,
+                what: other_version(hello.version),
+            });
         }
-        if size as usize != self.ranks() {
+        connection.process = hello.process;
+        Ok(Some((hello, connection)))
+    }
+
+    /// Gives a process that begins with the others its place.
+    fn seat(&self, hello: &Hello, connection: ProcessConnection) -> Result<(), ProcessError> {
+        let Hello {
+            rank, size, job, ..
+        } = hello;
+        let rank = *rank as usize;
+        let refused = |what| Err(ProcessError::Refused { rank, what });
+        if *size as usize != self.ranks() {
             let ranks = self.ranks();
             return refused(format!(
                 "belongs to a job of {size} processes ({job}), not {ranks}"
@@ -285,9 +338,8 @@ impl Hub {
         if place.connection.is_some() {
             return refused("has connected before".into());
         }
-        connection.process = process;
         place.connection = Some(connection);
-        Ok(true)
+        Ok(())
     }
 
     /// Waits for a rank's next request. The world stands meanwhile.
@@ -303,13 +355,7 @@ impl Hub {
                 Some(next) => return Ok(next),
                 None => self.goes_on()?,
             }
-            // Who has not been read yet may be what this one waits for.
-            let running = (0..self.ranks()).filter(|other| {
-                let state = self.place(*other).state;
-                *other == rank || state == RankState::Unread
-            });
-            let processes = running.map(|rank| self.place(rank).process());
-            let now = Asleep::look(processes);
+            let now = self.look_asleep(rank);
             idle = if now.is_as(&seen) { idle + 1 } else { 0 };
             seen = now;
             if idle == IDLE_LOOKS {
@@ -319,8 +365,35 @@ impl Hub {
         }
     }
 
+    /// Looks whether a process sleeps, and what it may wait for: those that have not been read yet, and the starter.
+    fn look_asleep(&self, rank: usize) -> Asleep {
+        let (mut running, mut others) = (Vec::new(), Vec::new());
+        for place in 0..self.universe() {
+            let record = self.place(place);
+            let is_running = place == rank || record.state == RankState::Unread;
+            let processes = if is_running {
+                &mut running
+            } else {
+                &mut others
+            };
+            processes.extend(record.process());
+        }
+        let starter = self.starter.load(Ordering::Relaxed);
+        running.extend((starter != 0).then_some(starter));
+        Asleep::look(&running, &others)
+    }
+
+    /// This process has started the ranks.
+    pub(crate) fn set_starter(&self, process: u32) {
+        self.starter.store(process, Ordering::Relaxed);
+    }
+
     /// Waits for a rank's next request for so long at most.
-    fn look(&self, rank: usize, limit: Duration) -> Result<Option<RankAction>, ProcessError> {
+    pub(crate) fn look(
+        &self,
+        rank: usize,
+        limit: Duration,
+    ) -> Result<Option<RankAction>, ProcessError> {
         let place = &mut *self.place(rank);
         if let Some(request) = place.queued.pop_front() {
             return Ok(Some(RankAction::Request(request)));
@@ -341,59 +414,6 @@ impl Hub {
         }
     }
 
-    /// Whether simulated time can bring nothing to any rank.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.flying.load(Ordering::Relaxed) == 0
-            && (0..self.ranks()).all(|rank| self.place(rank).state.is_idle())
-    }
-
-    /// Answers the polls of all ranks while simulated time stands, until one of them does something else.
-    ///
-    /// A rank that does so at its first answer was held only because it has looked before. Otherwise something has happened outside, and other ranks
-    /// may learn of it a little later: they get the time.
-    ///
-    /// # Errors
-    /// [`ProcessError`].
-    pub(crate) fn stall(&self) -> Result<(), ProcessError> {
-        self.conclude()?;
-        let begin = Instant::now();
-        let mut pause = GLANCE;
-        let (mut ready, mut unchanged) = (0, 0);
-        for pass in 0_u64.. {
-            self.goes_on()?;
-            self.refuse_others()?;
-            let held: Vec<_> = (0..self.ranks()).map(|rank| self.release(rank)).collect();
-            for (rank, held) in held.into_iter().enumerate() {
-                self.read_stalled(rank, held)?;
-            }
-            let states = (0..self.ranks()).map(|rank| self.place(rank).state);
-            let states: Vec<_> = states.collect();
-            let count = states
-                .iter()
-                .filter(|state| **state == RankState::Ready)
-                .count();
-            unchanged = if count == ready { unchanged + 1 } else { 0 };
-            ready = count;
-            let settled = ready > 0 && (pass == 0 || unchanged >= GRACE);
-            if settled || states.iter().all(|state| *state == RankState::Gone) {
-                break;
-            }
-            if ready == 0 && begin.elapsed() > self.patience {
-                self.can_end(begin.elapsed())?;
-            }
-            match pass {
-                _ if ready > 0 => thread::sleep(GLANCE),
-                // A library may need many looks for what it sends to itself.
-                0..QUICK => thread::yield_now(),
-                _ => {
-                    thread::sleep(pause);
-                    pause = (2 * pause).min(LONGEST_PAUSE);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Whether the process of a rank has ended.
     #[must_use]
     pub fn has_ended(&self, rank: usize) -> bool {
@@ -402,138 +422,7 @@ impl Hub {
 
     /// Whether all processes have ended.
     pub(crate) fn are_all_gone(&self) -> bool {
-        (0..self.ranks()).all(|rank| self.place(rank).state == RankState::Gone)
-    }
-
-    /// Whether all ranks have left the network.
-    fn have_all_left(&self) -> bool {
-        (0..self.ranks()).all(|rank| self.place(rank).has_left)
-    }
-
-    /// Ends a stalled world in which nothing outside can bring anything: well, if only servers are left.
-    fn conclude(&self) -> Result<(), ProcessError> {
-        let places = || (0..self.ranks()).map(|rank| self.place(rank));
-        let held = |place: &RankRecord| matches!(place.state, RankState::Held(_));
-        let is_over = places().all(|place| match place.state {
-            RankState::Gone => true,
-            _ => held(&place) && place.waits.is_inside(),
-        });
-        if !is_over || self.are_all_gone() {
-            return Ok(());
-        }
-        let serve = places().all(|place| !held(&place) || place.waits.is_server());
-        if serve && places().any(|place| place.state == RankState::Gone) {
-            self.at_rest.store(true, Ordering::Relaxed);
-            return Err(ProcessError::AtRest);
-        }
-        Err(self.deadlock())
-    }
-
-    /// Ends a world in which nothing has happened for long but servers that look at the time: well, if no other rank is left.
-    pub(crate) fn rests(&self, now_ns: u64) -> Result<(), ProcessError> {
-        let quiet_ns = now_ns.saturating_sub(self.active_ns.load(Ordering::Relaxed));
-        let is_quiet = match self.flying.load(Ordering::Relaxed) {
-            0 => quiet_ns >= REST_NS,
-            _ => quiet_ns >= LOST_NS,
-        };
-        if !is_quiet {
-            return Ok(());
-        }
-        let (mut gone, mut clients) = (0, 0);
-        for rank in 0..self.ranks() {
-            let place = self.place(rank);
-            match place.state {
-                RankState::Gone => gone += 1,
-                RankState::Held(_) if place.waits.is_server() => {}
-                // Nothing but others can end its wait.
-                RankState::Held(poll) if poll.limit_ns.is_none() && place.waits.is_inside() => {
-                    clients += 1;
-                }
-                _ => return Ok(()),
-            }
-        }
-        if gone == self.ranks() || (clients == 0 && gone == 0) {
-            return Ok(());
-        }
-        if clients == 0 {
-            self.at_rest.store(true, Ordering::Relaxed);
-            return Err(ProcessError::AtRest);
-        }
-        Err(self.deadlock())
-    }
-
-    fn deadlock(&self) -> ProcessError {
-        let ranks = (0..self.ranks()).filter_map(|rank| self.place(rank).describe(rank));
-        let waiting = ranks.collect();
-        ProcessError::Deadlock { waiting }
-    }
-
-    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls. A rank without receives and sends may work with
-    /// itself, of which the network learns nothing: it has more time.
-    fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
-        let places = || (0..self.ranks()).map(|rank| self.place(rank));
-        let polls = places().any(|place| matches!(place.state, RankState::Held(_)));
-        let is_outside = places().any(|place| match place.state {
-            RankState::Away => !place.has_left,
-            RankState::Held(_) => place.waits.is_held(),
-            _ => false,
-        });
-        let is_busy = places().any(|place| match place.state {
-            RankState::Held(poll) => poll.receives == 0 && poll.sends == 0,
-            _ => false,
-        });
-        if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {
-            return Ok(());
-        }
-        Err(self.deadlock())
-    }
-
-    /// Ends the poll of a rank, if it polls.
-    fn release(&self, rank: usize) -> bool {
-        let place = &mut *self.place(rank);
-        let RankState::Held(_) = place.state else {
-            return false;
-        };
-        let end = End {
-            time_ns: place.time_ns,
-            stalled: true,
-        };
-        place.answer(&[Answer::End(end)]);
-        true
-    }
-
-    /// Takes what a rank says while the world is stalled.
-    fn read_stalled(&self, rank: usize, was_held: bool) -> Result<(), ProcessError> {
-        let state = self.place(rank).state;
-        let next = match (was_held, state) {
-            (true, _) => self.read(rank)?,
-            (false, RankState::Away) => match self.look(rank, GLANCE)? {
-                Some(next) => next,
-                None => return Ok(()),
-            },
-            (false, _) => return Ok(()),
-        };
-        let have_all_left = self.have_all_left();
-        let place = &mut *self.place(rank);
-        match next {
-            // What it spends between two such polls depends on the machine.
-            RankAction::Request(Request::Poll { poll, .. }) if poll.limit_ns.is_none() => {
-                place.state = RankState::Held(poll);
-            }
-            // It leaves; when it does so depends on the machine too.
-            RankAction::Request(Request::Bye) => place.leave(),
-            RankAction::Request(request) => {
-                place.queued.push_back(request);
-                place.state = RankState::Ready;
-            }
-            // The world stands still: its sockets are closed at this time.
-            RankAction::Gone if self.ends_freely => {}
-            RankAction::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
-            // When a process ends that has left depends on the machine: all end together.
-            RankAction::Gone if !have_all_left => place.state = RankState::Away,
-            RankAction::Away | RankAction::Gone => {}
-        }
-        Ok(())
+        (0..self.universe()).all(|rank| self.place(rank).state.is_over())
     }
 }
 

@@ -47,6 +47,12 @@ keys! {
         "1",
         "mpi: ranks of each node, over GM and a crossbar",
     );
+    RANKS = key(
+        "ranks",
+        Integer(1, 1 << 16),
+        "all",
+        "mpi: so many begin; MPI_Comm_spawn gets the other places",
+    );
     STARTER = key("mpiexec", Text, "mpiexec", "mpi: the starter of the MPI library");
 }
 
@@ -66,6 +72,7 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     };
     let apart = table.find(&APART);
     let per_node = table.find(&PER_NODE);
+    let ranks = table.find(&RANKS);
     let starter = table.find(&STARTER);
     let (is_mpi, has_command) = (mode == Mode::Messages, !words.is_empty());
     for (item, applies, what) in [
@@ -77,6 +84,11 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
         ),
         (
             &per_node,
+            has_command && is_mpi,
+            "goes with a command and interface = \"mpi\"",
+        ),
+        (
+            &ranks,
             has_command && is_mpi,
             "goes with a command and interface = \"mpi\"",
         ),
@@ -93,18 +105,22 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     if let (Mode::Sockets { apart_ns }, Some(item)) = (&mut mode, &apart) {
         *apart_ns = item.nanoseconds()?;
     }
+    let per_node = per_node.map_or(Ok(1), |item| item.whole())?;
+    let places = nodes.len() * per_node;
+    let begin = ranks.as_ref().map(|item| item.whole()).transpose()?;
+    if let (Some(item), Some(begin)) = (&ranks, begin)
+        && begin > places
+    {
+        return Err(item.place.refuse(format!("there are {places} places")));
+    }
     Ok(Processes {
+        ranks: begin,
         words,
         command_place,
         starter: match starter {
             Some(item) => PathBuf::from(item.text()?),
             None => "mpiexec".into(),
         },
-        ..Processes::new(
-            mode,
-            nodes,
-            per_node.map_or(Ok(1), |item| item.whole())?,
-            None,
-        )
+        ..Processes::new(mode, nodes, per_node, None)
     })
 }

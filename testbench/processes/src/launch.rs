@@ -23,10 +23,21 @@ const MOST_SHOWN: usize = 60;
 /// Network of the processes of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchKind {
-    /// MPI, whose starter this is, and whether barriers are the boards'.
-    Mpi(PathBuf, bool),
+    /// MPI.
+    Mpi(MpiLaunch),
     /// Sockets. A rank may read standard input.
     Sockets(Option<usize>),
+}
+
+/// The start of a program of MPI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MpiLaunch {
+    /// The starter of the MPI library.
+    pub starter: PathBuf,
+    /// Collective operations are the boards'.
+    pub on_boards: bool,
+    /// Most processes at a time: those that `MPI_Comm_spawn` starts beside the ranks.
+    pub universe: usize,
 }
 
 /// Processes that have one hub. They end with it.
@@ -86,7 +97,11 @@ pub fn prepare(
         let place = scenario.programs[group[0].0].place.clone();
         let commands = group.iter().map(|(_, own)| command(own, &scenario.folder));
         let kind = match group[0].1.mode {
-            Mode::Messages => LaunchKind::Mpi(group[0].1.starter.clone(), false),
+            Mode::Messages => LaunchKind::Mpi(MpiLaunch {
+                starter: group[0].1.starter.clone(),
+                on_boards: false,
+                universe: group[0].1.universe(),
+            }),
             Mode::Sockets { .. } => LaunchKind::Sockets(None),
         };
         let launch = Launch::new(commands.collect(), &kind, output, interrupt());
@@ -96,7 +111,7 @@ pub fn prepare(
         let mut first = 0;
         for (at, mut own) in group {
             own.hub = Some(Arc::clone(&launch.hub));
-            let ranks = own.nodes.len() * own.per_node;
+            let ranks = own.universe();
             own.part = Some(LaunchPart {
                 launch: Arc::clone(&launch),
                 first,
@@ -140,7 +155,7 @@ fn command(own: &Processes, folder: &Path) -> ProgramCommand {
     let mut words = own.words.clone();
     words[0] = in_folder(&words[0], folder).into();
     ProgramCommand {
-        ranks: own.nodes.len() * own.per_node,
+        ranks: own.ranks.unwrap_or(own.universe()),
         words,
         folder: Some(match folder.as_os_str().is_empty() {
             true => ".".into(),
@@ -164,11 +179,12 @@ impl Launch {
         let own = env::current_exe().map_err(StartError::Socket)?;
         let listen = |path: &Path| Hub::listen(path, ranks, interrupt);
         let (state, hub, reader) = match kind {
-            LaunchKind::Mpi(starter, on_boards) => {
-                let kind = StarterKind::ask(starter)?;
+            LaunchKind::Mpi(mpi) => {
+                let kind = StarterKind::ask(&mpi.starter)?;
                 let mut starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
-                starter.use_boards(*on_boards);
+                starter.use_boards(mpi.on_boards);
                 let hub = listen(&starter.socket());
+                let hub = hub.map(|hub| hub.with_universe(mpi.universe));
                 (LaunchState::Mpi(starter), hub, None)
             }
             LaunchKind::Sockets(reader) => {
@@ -206,7 +222,9 @@ impl Launch {
             LaunchState::Mpi(starter) if !starter.has_started() => {
                 let command = &self.commands[0];
                 let place = (self.output, command.folder.as_deref());
-                starter.start(command.ranks, &command.words, ended, place)
+                let ranks = (command.ranks, self.hub.universe());
+                let started = starter.start(ranks, &command.words, ended, place);
+                started.map(|process| self.hub.set_starter(process))
             }
             LaunchState::Sockets(programs) if !programs.have_started() => {
                 programs.start(&self.commands, self.reader, &ended)

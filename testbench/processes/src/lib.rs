@@ -8,6 +8,8 @@
 //!   message of a process takes the same way as one of this project's own message passing;
 //! * [`Processes`] is the workload of a scenario, and [`KIND`] its kind;
 //! * [`Starter`] is the `mpiexec` of an MPI library, with its processes; [`Programs`] are processes that have sockets;
+//! * `stall`: when simulated time stands, and nothing but something outside goes on;
+//! * `spawn`: processes that start others, which get places of their own;
 //! * [`prepare`] gives a scenario whose programs have commands such processes.
 //!
 //! A process with sockets has no MPI library: the preloaded `liblanigon-sockets.so` turns its calls into requests. The host program is the same
@@ -26,7 +28,7 @@
 //!
 //! What happens outside is told apart by two rules. *Stalled*: all processes poll, and no message is under way. Then simulated time can bring nothing,
 //! and polls are answered while it stands, until a process goes on for another reason (its starter, a file). *Away*: the process whose request is
-//! waited for sleeps outside a poll, and so do all others that run, and their children. Then the world goes on without it, and takes its next request when it is stalled.
+//! waited for sleeps outside a poll, and so do all others that run, their children, and the starter. Then the world goes on without it, and takes its next request when it is stalled.
 
 mod connection;
 mod error;
@@ -42,6 +44,8 @@ mod programs;
 mod rank;
 mod service;
 mod sockets;
+mod spawn;
+mod stall;
 mod starter;
 mod wire;
 mod workload;
@@ -49,7 +53,7 @@ mod workload;
 pub use error::{ProcessError, StartError};
 pub use group::{PROVIDER_FILE, SOCKETS_FILE, check_program, library};
 pub use hub::Hub;
-pub use launch::{Launch, LaunchKind, check, exit_text, prepare};
+pub use launch::{Launch, LaunchKind, MpiLaunch, check, exit_text, prepare};
 pub use programs::{Output, ProgramCommand, Programs};
 pub use starter::{Library, Starter, StarterKind};
 pub use workload::{KIND, MOST_PER_NODE, Mode, Processes, SentTotals};

@@ -15,11 +15,15 @@ use crate::network::Network;
 use crate::program::STEP_NS;
 use crate::rank::{RankState, RankWait};
 use crate::service::{Service, queue_answer};
+use crate::spawn::Recipient;
 use crate::workload::SentTotals;
 
 /// An operation on the process's own memory takes so long, in ns: it does not pass the board. One that took no time would stop the time of a world in
 /// which a process tries something again until another one has done its part.
 const OWN_NS: u64 = 100;
+
+/// Number of the error of an operation on the memory of a process that has ended, as Linux has it.
+const UNREACHABLE: u64 = 113;
 
 /// Messages of a rank.
 pub(crate) struct MessageService<T> {
@@ -73,13 +77,19 @@ impl<T: Transport> MessageService<T> {
             envelope,
             bytes,
         } = message;
-        let to = rank as usize;
-        let is_own = to == self.rank && envelope.class == Class::Operation;
-        if to == self.rank && !is_own || to >= self.hub.ranks() {
-            let what = format!("sends to rank {to}");
-            return Err(ProcessError::refused(self.rank, what));
-        }
-        if is_own {
+        let is_operation = envelope.class == Class::Operation;
+        let to = match self.hub.recipient(rank) {
+            Some(Recipient::Place(to)) if to != self.rank || is_operation => to,
+            Some(Recipient::Ended) => {
+                self.lose(token, rank, envelope);
+                return Ok(());
+            }
+            _ => {
+                let what = format!("sends to rank {rank}");
+                return Err(ProcessError::refused(self.rank, what));
+            }
+        };
+        if to == self.rank {
             self.network.compute(OWN_NS).await;
             let reply = self.carry_out(rank, envelope, &bytes)?;
             self.answers.push(Answer::Message(reply));
@@ -98,6 +108,35 @@ impl<T: Transport> MessageService<T> {
 }
 
 impl<T: Transport> MessageService<T> {
+    /// If another process has the place now, what was for the one before it is forgotten. No message was under way when it began.
+    fn begin_if_new(&mut self) {
+        if std::mem::take(&mut self.hub.place(self.rank).is_new) {
+            self.answers.clear();
+            self.memory = Memory::default();
+            self.is_changed = false;
+        }
+    }
+
+    /// A message to a process that has ended.
+    fn lose(&mut self, token: u64, rank: u32, envelope: Envelope) {
+        if token != 0 {
+            self.answers.push(Answer::Done {
+                token,
+                failed: true,
+                value: 0,
+            });
+        }
+        if envelope.class == Class::Operation {
+            let envelope = envelope.reply(Some(UNREACHABLE));
+            let bytes = Vec::new();
+            self.answers.push(Answer::Message(Message {
+                rank,
+                envelope,
+                bytes,
+            }));
+        }
+    }
+
     /// Carries out an operation of a rank on the process's memory. Gives the reply.
     fn carry_out(
         &mut self,
@@ -111,16 +150,9 @@ impl<T: Transport> MessageService<T> {
         })?;
         let done = self.memory.carry_out(&operation);
         self.is_changed |= operation.access != Access::Read;
-        let reply = Envelope {
-            from_endpoint: envelope.to_endpoint,
-            to_endpoint: envelope.from_endpoint,
-            class: Class::Reply,
-            tag: envelope.tag,
-            data: done.as_ref().err().copied(),
-        };
         Ok(Message {
             rank,
-            envelope: reply,
+            envelope: envelope.reply(done.as_ref().err().copied()),
             bytes: done.unwrap_or_default(),
         })
     }
@@ -163,6 +195,7 @@ impl<T: Transport> Service for MessageService<T> {
     }
 
     async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
+        self.begin_if_new();
         match request {
             Request::Send {
                 spent_ns,
@@ -201,6 +234,7 @@ impl<T: Transport> Service for MessageService<T> {
 
     async fn step(&mut self, limit_ns: u64) -> Result<bool, ProcessError> {
         let came = self.network.step(limit_ns).await?;
+        self.begin_if_new();
         while let Some(answer) = self.network.told() {
             if let Answer::Message(_) = answer {
                 self.network.compute(self.call_ns).await;
@@ -209,7 +243,12 @@ impl<T: Transport> Service for MessageService<T> {
                 Answer::Message(message) if message.envelope.class == Class::Operation => {
                     self.reply(message).await?;
                 }
-                answer => queue_answer(&self.hub, self.rank, &mut self.answers, answer),
+                mut answer => {
+                    if let Answer::Message(message) = &mut answer {
+                        message.rank = self.hub.number(message.rank as usize);
+                    }
+                    queue_answer(&self.hub, self.rank, &mut self.answers, answer);
+                }
             }
             self.hub.land(1);
         }

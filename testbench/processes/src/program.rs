@@ -127,6 +127,10 @@ impl<S: Service> RankProgram<S> {
     async fn serve(&mut self) -> Result<(), ProcessError> {
         self.begin().await?;
         loop {
+            if self.hub.place(self.rank).state == RankState::Absent && !self.await_process().await?
+            {
+                return Ok(());
+            }
             match self.hub.read(self.rank)? {
                 RankAction::Request(request) => {
                     let is_traced = self.machine.notes_calls();
@@ -169,11 +173,38 @@ impl<S: Service> RankProgram<S> {
         Ok(())
     }
 
+    /// Greeting of the process; the hub knows its number.
     fn welcome(&self) -> Welcome {
         Welcome {
             time_ns: self.now_ns(),
             eager_bytes: self.service.eager_bytes() as u32,
+            number: 0,
         }
+    }
+
+    /// No process has this place: waits until one is started; `false` if none is before the end.
+    async fn await_process(&mut self) -> Result<bool, ProcessError> {
+        while self.hub.place(self.rank).state == RankState::Absent {
+            if self.hub.are_all_gone() {
+                return Ok(false);
+            }
+            if !self.service.step(STEP_NS).await? {
+                self.look_outside()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The process starts `count` others when no other rank starts any.
+    async fn spawn(&mut self, count: usize) -> Result<(), ProcessError> {
+        self.hub.place(self.rank).state = RankState::Queued(count);
+        while !self.hub.begin_spawn(self.rank, count)? {
+            if !self.service.step(STEP_NS).await? {
+                self.look_outside()?;
+            }
+        }
+        self.send_answers();
+        Ok(())
     }
 
     fn now_ns(&self) -> u64 {
@@ -190,6 +221,15 @@ impl<S: Service> RankProgram<S> {
             Request::Time { spent_ns } => {
                 self.service.compute(spent_ns).await;
                 self.send_answers();
+                Ok(())
+            }
+            Request::Spawn { spent_ns, count } => {
+                self.service.compute(spent_ns).await;
+                self.spawn(count as usize).await
+            }
+            Request::Spawned { spent_ns } => {
+                self.service.compute(spent_ns).await;
+                self.hub.end_spawn(self.rank);
                 Ok(())
             }
             Request::Bye => {
@@ -218,6 +258,7 @@ impl<S: Service> RankProgram<S> {
         answers.push(lanigon_requests::Answer::End(end));
         let place = &mut *self.hub.place(self.rank);
         place.time_ns = end.time_ns;
+        place.has_answers = false;
         place.answer(answers);
         answers.clear();
     }
@@ -304,10 +345,10 @@ impl<S: Service> RankProgram<S> {
     fn look_outside(&self) -> Result<RankState, ProcessError> {
         self.hub.goes_on()?;
         if self.rank == 0 {
-            self.hub.refuse_others()?;
+            self.hub.refuse_others(self.now_ns())?;
         }
         if self.hub.is_stalled() {
-            self.hub.stall()?;
+            self.hub.stall(self.now_ns())?;
         }
         self.hub.rests(self.now_ns())?;
         Ok(self.hub.place(self.rank).state)

@@ -10,7 +10,7 @@ use crate::connection::ProcessConnection;
 /// State of a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum RankState {
-    /// The process has not connected.
+    /// No process has connected.
     #[default]
     Absent,
     /// The process was greeted, and has not been read since.
@@ -19,6 +19,8 @@ pub(crate) enum RankState {
     Running,
     /// The process polls for an event.
     Held(Poll),
+    /// The process waits for its turn to start so many others, and for places.
+    Queued(usize),
     /// The process sleeps outside a poll.
     Away,
     /// The process has sent a request while the world was stalled.
@@ -32,9 +34,14 @@ impl RankState {
     pub(crate) const fn is_idle(self) -> bool {
         match self {
             Self::Held(poll) => poll.limit_ns.is_none(),
-            Self::Away | Self::Gone => true,
-            _ => false,
+            Self::Absent | Self::Queued(_) | Self::Away | Self::Gone => true,
+            Self::Unread | Self::Running | Self::Ready => false,
         }
+    }
+
+    /// Whether there is no process, or none any more.
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Absent | Self::Gone)
     }
 }
 
@@ -83,6 +90,12 @@ impl RankWait {
 #[derive(Debug, Default)]
 pub(crate) struct RankRecord {
     pub(crate) connection: Option<ProcessConnection>,
+    /// Number of processes that had the place before this one.
+    pub(crate) generation: usize,
+    /// Number of processes that ranks had started with this one; 0 of one that began with the others.
+    pub(crate) age: u64,
+    /// The process was started by another one, and its host program does not know it yet.
+    pub(crate) is_new: bool,
     pub(crate) state: RankState,
     /// Requests that the process has sent while the world was stalled.
     pub(crate) queued: VecDeque<Request>,
@@ -90,6 +103,8 @@ pub(crate) struct RankRecord {
     pub(crate) time_ns: u64,
     /// The process has left the network: it may end.
     pub(crate) has_left: bool,
+    /// Something has come for the process that it does not know yet.
+    pub(crate) has_answers: bool,
     /// Wait of the process, if it polls.
     pub(crate) waits: RankWait,
 }
@@ -143,6 +158,9 @@ impl RankRecord {
                 many(poll.receives, "posted receive"),
                 many(poll.sends, "unfinished send")
             )),
+            (RankState::Queued(count), _) => Some(format!(
+                "rank {rank} waits for places to start {count} processes (`--universe`)"
+            )),
             (RankState::Away, _) if !self.has_left => {
                 Some(format!("rank {rank} sleeps outside MPI"))
             }
@@ -156,11 +174,15 @@ impl RankRecord {
 pub(crate) struct Asleep(Option<Vec<String>>);
 
 impl Asleep {
-    /// Looks at processes, with their threads and children; one that is none any more does not count.
-    pub(crate) fn look(processes: impl Iterator<Item = Option<u32>>) -> Self {
+    /// Looks at processes, with their threads and children, but not at the others; one that is none any more does not count.
+    pub(crate) fn look(processes: &[u32], others: &[u32]) -> Self {
         let mut times = Vec::new();
-        let mut open: Vec<String> = processes.flatten().map(|id| id.to_string()).collect();
+        let others: Vec<String> = others.iter().map(u32::to_string).collect();
+        let mut open: Vec<String> = processes.iter().map(u32::to_string).collect();
         while let Some(process) = open.pop() {
+            if others.contains(&process) {
+                continue;
+            }
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
                 continue;
             };

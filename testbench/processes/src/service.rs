@@ -59,6 +59,7 @@ pub(crate) trait Service: Send {
 pub(crate) fn queue_answer(hub: &Hub, rank: usize, answers: &mut Vec<Answer>, answer: Answer) {
     answers.push(answer);
     let place = &mut *hub.place(rank);
+    place.has_answers = true;
     if let RankState::Held(_) = place.state {
         place.state = RankState::Running;
     }

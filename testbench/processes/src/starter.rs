@@ -1,6 +1,6 @@
 //! The starter of an MPI library, with its processes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -68,23 +68,25 @@ impl StarterKind {
         })
     }
 
-    /// Arguments and variables that start so many ranks of a program with the provider.
-    fn arguments(&self, ranks: usize, library: &Path) -> (Vec<OsString>, Vec<(&str, &str)>) {
+    /// Arguments and variables that start so many ranks of a program with the provider, and let them start others.
+    fn arguments<'a>(
+        &self,
+        (ranks, universe): (usize, usize),
+        library: &'a Path,
+    ) -> (Vec<OsString>, Vec<(&'static str, &'a OsStr)>) {
         let count = ranks.to_string();
         let words = |words: &str| -> Vec<OsString> {
             words.split_whitespace().map(OsString::from).collect()
         };
-        let mut preload = OsString::from("LD_PRELOAD=");
-        preload.push(library);
         let openmpi = "--allow-run-as-root --oversubscribe --bind-to none";
         match self.library {
             Library::Mpich => {
-                let mut all = words(&format!("-n {count} -genv LD_PRELOAD"));
+                let mut all = words(&format!("-n {count} -usize {universe} -genv LD_PRELOAD"));
                 all.push(library.into());
                 let variables = vec![
-                    ("MPIR_CVAR_CH4_NETMOD", "ofi"),
-                    ("MPIR_CVAR_NOLOCAL", "1"),
-                    ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
+                    ("MPIR_CVAR_CH4_NETMOD", OsStr::new("ofi")),
+                    ("MPIR_CVAR_NOLOCAL", OsStr::new("1")),
+                    ("MPIR_CVAR_CH4_SHM_ENABLE", OsStr::new("0")),
                 ];
                 (all, variables)
             }
@@ -94,6 +96,8 @@ impl StarterKind {
                     1 => "--mca osc pt2pt",
                     _ => "--mca osc rdma --mca osc_rdma_acc_use_amo 0",
                 };
+                let mut preload = OsString::from("LD_PRELOAD=");
+                preload.push(library);
                 let mut all = words(&format!("{openmpi} -n {count} -x"));
                 all.push(preload);
                 all.extend(words(&format!(
@@ -103,13 +107,12 @@ impl StarterKind {
                 (all, Vec::new())
             }
             Library::OpenMpi5 => {
-                let mut all = words(&format!("{openmpi} -n {count} -x"));
-                all.push(preload);
-                all.extend(words(&format!(
-                    "--mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self,ofi \
+                let all = words(&format!(
+                    "{openmpi} -n {count} --mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self,ofi \
                      --mca osc rdma --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
-                )));
-                (all, Vec::new())
+                ));
+                // Processes that ranks start inherit what the starter has, not what its option -x adds.
+                (all, vec![("LD_PRELOAD", library.as_os_str())])
             }
         }
     }
@@ -180,18 +183,19 @@ impl Starter {
         !self.group.is_empty()
     }
 
-    /// Starts the ranks of a program, in a folder if one is given. `ended` is set when all have ended.
+    /// Starts the ranks of a program, in a folder if one is given; with those that they start they may be as many as `universe`. `ended` is set when all
+    /// have ended. Gives the number of the starter's process.
     ///
     /// # Errors
     /// [`StartError`].
     pub fn start(
         &mut self,
-        ranks: usize,
+        (ranks, universe): (usize, usize),
         program: &[OsString],
         ended: Arc<AtomicBool>,
         (output, folder): (Output, Option<&Path>),
-    ) -> Result<(), StartError> {
-        let (arguments, variables) = self.kind.arguments(ranks, &self.library);
+    ) -> Result<u32, StartError> {
+        let (arguments, variables) = self.kind.arguments((ranks, universe), &self.library);
         let failed = |error| StartError::Starter {
             program: self.kind.program.clone(),
             error,
@@ -227,8 +231,9 @@ impl Starter {
             command.stdin(Stdio::null());
         }
         let child = command.spawn().map_err(failed)?;
+        let process = child.id();
         self.group.add(child, ended);
-        Ok(())
+        Ok(process)
     }
 
     /// Waits for the end of the starter for a while, and ends what is left then. Gives the exit code of the program, if it has ended by itself.

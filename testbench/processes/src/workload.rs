@@ -73,6 +73,8 @@ pub struct Processes {
     pub per_node: usize,
     /// Sockets to which the processes connect.
     pub hub: Option<Arc<Hub>>,
+    /// Number of ranks that the run starts; `None`: of all places. Others are for processes that these start.
+    pub(crate) ranks: Option<usize>,
     /// The program and its arguments, if the run is to start it.
     pub(crate) words: Vec<OsString>,
     /// Position of these words in the scenario.
@@ -183,10 +185,12 @@ impl Workload for Processes {
         };
         let is_part = self.mode != Mode::Messages;
         let part = self.part.as_ref().filter(|_| is_part);
+        let hub = self.hub.as_ref().filter(|_| !is_part);
         let outcome = ProcessUse {
             mode: self.mode,
             first_rank: part.map(|part| part.first),
-            ranks: self.ranks().len(),
+            ranks: hub.map_or(self.ranks().len(), |hub| hub.ranks()),
+            spawned: hub.map_or(0, |hub| hub.spawned()),
             messages: all.messages,
             bytes: all.bytes,
             exit_codes,
@@ -204,6 +208,7 @@ impl Processes {
             nodes,
             per_node,
             hub,
+            ranks: None,
             words: Vec::new(),
             command_place: None,
             starter: PathBuf::new(),
@@ -219,11 +224,16 @@ impl Processes {
         own.is_some_and(|own| !own.words.is_empty())
     }
 
-    /// The numbers of its ranks among all that have one hub.
+    /// Number of ranks for which there is a place.
+    pub(crate) fn universe(&self) -> usize {
+        self.nodes.len() * self.per_node
+    }
+
+    /// Places of the program among those of all programs that have one hub.
     fn ranks(&self) -> Range<usize> {
         let first = self.part.as_ref().map_or(0, |part| part.first);
-        let most = self.nodes.len() * self.per_node;
-        let all = self.hub.as_ref().map_or(usize::MAX, |hub| hub.ranks());
+        let most = self.universe();
+        let all = self.hub.as_ref().map_or(usize::MAX, |hub| hub.universe());
         first..all.min(first + most)
     }
 
@@ -236,7 +246,7 @@ impl Processes {
         };
         let nodes = self.part.as_ref().map_or(&self.nodes, |part| &part.nodes);
         let all = nodes.iter().flat_map(of_node);
-        let ranks = self.hub.as_ref().map_or(usize::MAX, |hub| hub.ranks());
+        let ranks = self.hub.as_ref().map_or(usize::MAX, |hub| hub.universe());
         all.take(ranks).collect()
     }
 }
@@ -264,11 +274,19 @@ struct ProcessUse {
     #[serde(skip_serializing_if = "Option::is_none")]
     first_rank: Option<usize>,
     ranks: usize,
+    /// Processes that these have started.
+    #[serde(skip_serializing_if = "is_zero")]
+    spawned: u64,
     messages: u64,
     bytes: u64,
     /// Exit codes by rank, with MPI that of the starter: of those that have ended by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exit_codes: Vec<Option<i32>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Outcome for ProcessUse {
@@ -278,6 +296,10 @@ impl Outcome for ProcessUse {
             (Some(first), 1) => format!("rank {first}"),
             (Some(first), ranks) => format!("ranks {first} to {}", first + ranks - 1),
             (None, ranks) => format!("{ranks} ranks"),
+        };
+        let ranks = match self.spawned {
+            0 => ranks,
+            spawned => format!("{ranks} and {spawned} started by them"),
         };
         let mut text = match self.mode {
             Mode::Messages => {

@@ -17,7 +17,7 @@ use crate::process::{begin_collective, poll, take_result, takes_part};
 mod library;
 mod reduction;
 
-use library::MpiLibrary;
+pub use library::MpiLibrary;
 
 /// `MPI_ERR_OTHER` of all libraries.
 const FAILED: c_int = 15;

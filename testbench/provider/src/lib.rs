@@ -5,7 +5,7 @@
 //! matter of the network becomes a request to the world (`lanigon_requests`), which stands while the process runs.
 //!
 //! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
-//! MPI, too, if the boards are to execute them (`collective`).
+//! MPI, too, if the boards are to execute them (`collective`), and for the starts of further processes (`spawn`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -28,6 +28,7 @@ mod process;
 mod queue;
 mod region;
 mod remote;
+mod spawn;
 
 use ffi::{Provider, version};
 

@@ -1,7 +1,7 @@
 //! The place of ranks of Open MPI: each is on a host of its own.
 //!
 //! Ranks of a launch run on one machine in truth, and would access each other's memory past the network. Preloaded, this library answers the questions of Open
-//! MPI's run-time library that tell so: no other rank is near.
+//! MPI's run-time library that tell so: no other rank is near. The starter, in which it is loaded too, gets its own answers.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -44,6 +44,13 @@ fn own() -> Option<Get> {
     (found != 0).then(|| unsafe { std::mem::transmute::<usize, Get>(found) })
 }
 
+/// Whether this process is a rank of a launch.
+fn is_rank() -> bool {
+    [SOCKET_VARIABLE, "OMPI_COMM_WORLD_RANK"]
+        .iter()
+        .all(|name| env::var_os(name).is_some())
+}
+
 /// Asks for a value of a process, as PMIx does.
 ///
 /// # Safety
@@ -59,7 +66,7 @@ pub unsafe extern "C" fn PMIx_Get(
     // SAFETY: a key is null or a string.
     let is_near = !key.is_null() && KEYS.contains(&unsafe { CStr::from_ptr(key) });
     match own() {
-        Some(get) if !is_near || env::var_os(SOCKET_VARIABLE).is_none() => {
+        Some(get) if !is_near || !is_rank() => {
             // SAFETY: the caller's promises.
             unsafe { get(process, key, info, count, value) }
         }

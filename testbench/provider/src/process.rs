@@ -24,8 +24,10 @@ use crate::queue::{Completion, EventQueue};
 
 mod boards;
 mod one_sided;
+mod spawn;
 
 pub use boards::{begin_collective, take_result};
+pub use spawn::{begin_spawn, end_spawn};
 
 /// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for long waits
 /// for a part of that, up to a limit: MPI libraries read the clock while they wait.
@@ -94,7 +96,8 @@ pub struct Sending {
 pub struct Process {
     line: Option<Line>,
     decoder: Decoder,
-    rank: u32,
+    /// Number of the process in the run.
+    number: u32,
     eager_bytes: usize,
     /// Simulated time of the last answer, in ns.
     time_ns: u64,
@@ -129,7 +132,7 @@ pub struct Process {
 static PROCESS: Mutex<Process> = Mutex::new(Process {
     line: None,
     decoder: Decoder::new(),
-    rank: 0,
+    number: 0,
     eager_bytes: 0,
     time_ns: 0,
     spent_ns: 0,
@@ -212,7 +215,6 @@ pub fn connect() -> Result<(), i32> {
     let path = env::var_os(SOCKET_VARIABLE).ok_or(CONNREFUSED)?;
     let stream = UnixStream::connect(path).map_err(|_| CONNREFUSED)?;
     let hello = hello();
-    process.rank = hello.rank;
     let line = Line::new(stream.into_raw_fd(), NAME);
     SOCKET.store(line.descriptor(), Ordering::Relaxed);
     process.line = Some(line);
@@ -220,10 +222,12 @@ pub fn connect() -> Result<(), i32> {
     let Welcome {
         time_ns,
         eager_bytes,
+        number,
     } = match line.next(&mut process.decoder) {
         Answer::Welcome(welcome) => welcome,
         answer => line.give_up(&format!("an answer to no question: {answer:?}")),
     };
+    process.number = number;
     process.time_ns = time_ns;
     process.eager_bytes = eager_bytes as usize;
     // SAFETY: the handler calls only what a child of a process with threads may call.
@@ -369,7 +373,7 @@ impl Process {
 
     /// The own address of an endpoint.
     pub fn own_address(&self, endpoint: usize) -> u64 {
-        u64::from(self.rank) << 8 | endpoint as u64
+        u64::from(self.number) << 8 | endpoint as u64
     }
 
     /// Place of an address among those of the first table that has it.
@@ -525,7 +529,7 @@ impl Process {
         };
         let rank = (to >> 8) as u32;
         self.is_active();
-        if rank == self.rank {
+        if rank == self.number {
             self.deliver(Message {
                 rank,
                 envelope,

@@ -11,6 +11,8 @@ pub struct Welcome {
     pub time_ns: u64,
     /// Longest message that is complete for its sender at once, in bytes.
     pub eager_bytes: u32,
+    /// Number of the process in the run, which names it in messages: of those that were not started by others, the rank.
+    pub number: u32,
 }
 
 /// The end of an answer: the process goes on.
@@ -61,7 +63,8 @@ impl Answer {
         };
         match self {
             Self::Welcome(welcome) => {
-                let fields = [welcome.time_ns, welcome.eager_bytes.into()];
+                let number = welcome.number.into();
+                let fields = [welcome.time_ns, welcome.eager_bytes.into(), number];
                 head(WELCOME, &fields, 0, out);
             }
             Self::Message(message) => {
@@ -98,6 +101,7 @@ impl Answer {
             WELCOME => Ok(Self::Welcome(Welcome {
                 time_ns: first,
                 eager_bytes: number(second)? as u32,
+                number: number(third)? as u32,
             })),
             MESSAGE => Ok(Self::Message(Message {
                 rank: number(first)? as u32,
@@ -134,6 +138,7 @@ mod tests {
             Answer::Welcome(Welcome {
                 time_ns: 1,
                 eager_bytes: 16384,
+                number: 3,
             }),
             Answer::Message(Message {
                 rank: 3,

@@ -1,8 +1,8 @@
 //! Protocol between a process of an emulated host and its world.
 //!
 //! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it, or, if it has sockets, `liblanigon-sockets.so`.
-//! The library connects to the world's Unix socket, says who it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a
-//! [`Request::Time`] are answered, with [`Answer`]s up to an [`Answer::End`]; all others are not. So the process runs between an `End` and
+//! The library connects to the world's Unix socket, says who it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`], a
+//! [`Request::Time`] and a [`Request::Spawn`] are answered, with [`Answer`]s up to an [`Answer::End`]; all others are not. So the process runs between an `End` and
 //! its next `Poll`, and the world stands meanwhile.
 //!
 //! Both sides are read by a [`Decoder`], which takes any bytes: what is no message of this protocol is an error.
@@ -22,7 +22,7 @@ pub use operation::{Access, Operation, Region, Segment};
 pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request, ValueReduction};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 /// Variable that asks for collective operations of the boards.
 pub const COLLECTIVES_VARIABLE: &str = "LANIGON_NIC_COLLECTIVES";

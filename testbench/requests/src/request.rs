@@ -10,6 +10,8 @@ pub const LONGEST_NS: u64 = 1_000_000_000_000;
 const JOB_BYTES: usize = 1024;
 /// Most processes of a job.
 const MOST_RANKS: u64 = 1 << 16;
+/// Largest number of a process of a run.
+const MOST_NUMBER: u64 = (1 << 32) - 1;
 
 /// A process says who it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub struct Envelope {
 /// A message to another process, or from one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The other process.
+    /// Number of the other process in the run: of those that were not started by others, the rank.
     pub rank: u32,
     /// Endpoints, tag and data of the message.
     pub envelope: Envelope,
@@ -146,6 +148,18 @@ pub enum Request {
         /// The memory; `None`: the name is free again.
         region: Option<Region>,
     },
+    /// The process will start others, as `MPI_Comm_spawn` does: is answered when it may, one after the other.
+    Spawn {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+        /// Number of processes, which will be one job.
+        count: u32,
+    },
+    /// The process has started others, or has failed to.
+    Spawned {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+    },
     /// The process has ended with the network.
     Bye,
 }
@@ -159,6 +173,8 @@ const BYE: u64 = 5;
 const CALL: u64 = 6;
 const REGION: u64 = 7;
 const COLLECTIVE: u64 = 8;
+const SPAWN: u64 = 9;
+const SPAWNED: u64 = 10;
 
 /// Fields of an envelope's word behind the endpoints.
 const CLASS: u64 = 3;
@@ -183,7 +199,33 @@ impl Hello {
     }
 }
 
+impl Poll {
+    fn read(frame: &Frame) -> Result<Self, RequestError> {
+        frame.without_bytes("a poll")?;
+        let [_, has_limit, limit, receives, sends, ..] = frame.fields;
+        let has_limit = limited("a flag", has_limit, 1)? == 1;
+        let limit_ns = limited("a limit in ns", limit, LONGEST_NS)?;
+        Ok(Self {
+            limit_ns: has_limit.then_some(limit_ns),
+            receives: limited("a number of receives", receives, u32::MAX.into())? as u32,
+            sends: limited("a number of sends", sends, u32::MAX.into())? as u32,
+        })
+    }
+}
+
 impl Envelope {
+    /// Envelope of the reply to this operation, with the number of an error.
+    #[must_use]
+    pub const fn reply(self, error: Option<u64>) -> Self {
+        Self {
+            from_endpoint: self.to_endpoint,
+            to_endpoint: self.from_endpoint,
+            class: Class::Reply,
+            tag: self.tag,
+            data: error,
+        }
+    }
+
     /// Three words: endpoints and flags, tag, data.
     #[must_use]
     pub fn words(&self) -> [u64; 3] {
@@ -275,6 +317,8 @@ impl Request {
                 let [is_there, address, bytes] = words;
                 head(REGION, &[*spent_ns, *key, is_there, address, bytes], out);
             }
+            Self::Spawn { spent_ns, count } => head(SPAWN, &[*spent_ns, (*count).into()], out),
+            Self::Spawned { spent_ns } => head(SPAWNED, &[*spent_ns], out),
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -310,27 +354,19 @@ impl Request {
                 spent_ns: spent(first)?,
                 token: second,
                 message: Message {
-                    rank: limited("a rank", third, MOST_RANKS)? as u32,
+                    rank: limited("a process's number", third, MOST_NUMBER)? as u32,
                     envelope: Envelope::read([fourth, fifth, sixth])?,
                     bytes: frame.bytes,
                 },
             }),
             POLL => {
-                frame.without_bytes("a poll")?;
-                let has_limit = limited("a flag", second, 1)? == 1;
-                let limit = limited("a limit in ns", third, LONGEST_NS)?;
-                let poll = Poll {
-                    limit_ns: has_limit.then_some(limit),
-                    receives: limited("a number of receives", fourth, u32::MAX.into())? as u32,
-                    sends: limited("a number of sends", fifth, u32::MAX.into())? as u32,
-                };
                 let spent_ns = spent(first)?;
+                let poll = Poll::read(&frame)?;
                 Ok(Self::Poll { spent_ns, poll })
             }
             TIME => {
                 frame.without_bytes("a question for the time")?;
-                let spent_ns = spent(first)?;
-                Ok(Self::Time { spent_ns })
+                spent(first).map(|spent_ns| Self::Time { spent_ns })
             }
             COLLECTIVE => {
                 frame.without_bytes("a collective operation")?;
@@ -361,6 +397,17 @@ impl Request {
                     region: is_there.then_some(Region { address, bytes }),
                 })
             }
+            SPAWN => {
+                frame.without_bytes("a start of processes")?;
+                Ok(Self::Spawn {
+                    spent_ns: spent(first)?,
+                    count: limited("a number of processes", second, MOST_RANKS)? as u32,
+                })
+            }
+            SPAWNED => {
+                frame.without_bytes("an end of a start")?;
+                spent(first).map(|spent_ns| Self::Spawned { spent_ns })
+            }
             BYE => {
                 frame.without_bytes("a farewell")?;
                 Ok(Self::Bye)
@@ -371,221 +418,4 @@ impl Request {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::call::{Item, SocketAddress};
-
-    fn message() -> impl Strategy<Value = Message> {
-        let envelope = (
-            any::<[u8; 2]>(),
-            0..4_u8,
-            any::<u64>(),
-            any::<Option<u64>>(),
-        );
-        let bytes = proptest::collection::vec(any::<u8>(), 0..300);
-        (0..1000_u32, envelope, bytes).prop_map(|(rank, (ends, class, tag, data), bytes)| {
-            let envelope = Envelope {
-                from_endpoint: ends[0],
-                to_endpoint: ends[1],
-                class: match class {
-                    0 => Class::Plain,
-                    1 => Class::Tagged,
-                    2 => Class::Operation,
-                    _ => Class::Reply,
-                },
-                tag,
-                data,
-            };
-            Message {
-                rank,
-                envelope,
-                bytes,
-            }
-        })
-    }
-
-    fn call() -> impl Strategy<Value = SocketCall> {
-        let item = any::<(u32, u32, bool, u32, u32)>();
-        let item = item.prop_map(|(socket, events, edge, reads, writes)| Item {
-            socket,
-            events,
-            edge,
-            reads,
-            writes,
-        });
-        let items = proptest::collection::vec(item, 0..5);
-        let bytes = proptest::collection::vec(any::<u8>(), 0..50);
-        let some = any::<(u32, u32, u16, bool, bool)>();
-        (0..13, some, items, bytes).prop_map(
-            |(kind, (socket, name, port, read, write), items, bytes)| match kind {
-                0 => SocketCall::Bind { socket, port },
-                1 => SocketCall::Listen {
-                    socket,
-                    backlog: name,
-                },
-                2 => SocketCall::Connect {
-                    socket,
-                    to: SocketAddress { rank: name, port },
-                },
-                3 => SocketCall::Accept { socket, name },
-                4 => SocketCall::Read {
-                    socket,
-                    most: name,
-                    peek: read,
-                },
-                5 => SocketCall::Write { socket, bytes },
-                6 => SocketCall::Shutdown {
-                    socket,
-                    read,
-                    write,
-                },
-                7 => SocketCall::Close { socket },
-                8 => SocketCall::TakeError { socket },
-                9 => SocketCall::Available { socket },
-                10 => SocketCall::Wait {
-                    items,
-                    outside: read,
-                },
-                11 => SocketCall::Cancel {
-                    ticket: u64::from(socket) << 20,
-                },
-                _ => SocketCall::CloseAll,
-            },
-        )
-    }
-
-    fn reduction() -> impl Strategy<Value = Option<ValueReduction>> {
-        let own = (0..ValueReduction::OPERATIONS as u8, any::<u64>());
-        proptest::option::of(own.prop_map(|(operation, value)| ValueReduction { operation, value }))
-    }
-
-    fn request() -> impl Strategy<Value = Request> {
-        let spent = 0..LONGEST_NS;
-        let poll = (proptest::option::of(0..LONGEST_NS), any::<(u32, u32)>());
-        prop_oneof![
-            (0..100_u32, any::<u32>(), "[a-z0-9.]{0,20}").prop_map(|(rank, process, job)| {
-                let version = crate::VERSION;
-                let size = 100;
-                Request::Hello(Hello {
-                    version,
-                    rank,
-                    size,
-                    process,
-                    job,
-                })
-            }),
-            (spent.clone(), any::<u64>(), message()).prop_map(|(spent_ns, token, message)| {
-                Request::Send {
-                    spent_ns,
-                    token,
-                    message,
-                }
-            }),
-            (spent.clone(), poll).prop_map(|(spent_ns, (limit_ns, (receives, sends)))| {
-                let poll = Poll {
-                    limit_ns,
-                    receives,
-                    sends,
-                };
-                Request::Poll { spent_ns, poll }
-            }),
-            (spent.clone(), any::<u64>(), reduction()).prop_map(|(spent_ns, token, reduction)| {
-                Request::Collective {
-                    spent_ns,
-                    token,
-                    reduction,
-                }
-            }),
-            spent.prop_map(|spent_ns| Request::Time { spent_ns }),
-            (any::<u64>(), proptest::option::of(0..LONGEST_NS), call()).prop_map(
-                |(ticket, limit_ns, call)| Request::Call {
-                    spent_ns: 5,
-                    ticket,
-                    limit_ns,
-                    call,
-                }
-            ),
-            any::<(u64, Option<(u64, u64)>)>().prop_map(|(key, region)| Request::Region {
-                spent_ns: 5,
-                key,
-                region: region.map(|(address, bytes)| Region { address, bytes }),
-            }),
-            Just(Request::Bye),
-        ]
-    }
-
-    proptest! {
-        #![proptest_config(cases::cases(256))]
-
-        /// Requests are read as they were written, however the bytes are cut.
-        #[test]
-        fn requests_are_read_as_written(
-            requests in proptest::collection::vec(request(), 1..8),
-            step in 1..200_usize,
-        ) {
-            let mut bytes = Vec::new();
-            requests.iter().for_each(|request| request.write(&mut bytes));
-            let mut decoder = Decoder::default();
-            let mut read = Vec::new();
-            for part in bytes.chunks(step) {
-                decoder.extend(part);
-                while let Some(request) = Request::next(&mut decoder).expect("a request") {
-                    read.push(request);
-                }
-            }
-            prop_assert_eq!(read, requests);
-        }
-
-        /// Any bytes are requests or an error; no more is kept than has come.
-        #[test]
-        fn any_bytes_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
-            let mut decoder = Decoder::default();
-            decoder.extend(&bytes);
-            while let Ok(Some(_)) = Request::next(&mut decoder) {}
-        }
-
-        /// A request with a damaged byte is another request or an error.
-        #[test]
-        fn damage_is_no_panic(request in request(), place in any::<usize>(), value in any::<u8>()) {
-            let mut bytes = Vec::new();
-            request.write(&mut bytes);
-            let place = place % bytes.len();
-            bytes[place] = value;
-            let mut decoder = Decoder::default();
-            decoder.extend(&bytes);
-            while let Ok(Some(_)) = Request::next(&mut decoder) {}
-        }
-    }
-
-    #[test]
-    fn errors_say_what_is_wrong() {
-        let read = |kind, fields, bytes: &[u8]| {
-            let mut all = Vec::new();
-            Frame::write_head(kind, fields, bytes.len(), &mut all);
-            all.extend_from_slice(bytes);
-            let mut decoder = Decoder::default();
-            decoder.extend(&all);
-            Request::next(&mut decoder)
-                .expect_err("an error")
-                .to_string()
-        };
-        assert_eq!(read(9, [0; FIELDS], &[]), "a message of the unknown kind 9");
-        assert_eq!(
-            read(BYE, [0; FIELDS], &[1]),
-            "1 bytes behind the head of a farewell"
-        );
-        let fields = [u64::MAX, 0, 0, 0, 0, 0, 0, 0];
-        assert_eq!(
-            read(TIME, fields, &[]),
-            "processor time in ns is 18446744073709551615"
-        );
-        let mut decoder = Decoder::default();
-        let mut head = Vec::new();
-        Frame::write_head(SEND, [0; FIELDS], usize::MAX, &mut head);
-        decoder.extend(&head);
-        let error = Request::next(&mut decoder).expect_err("an error");
-        assert_eq!(error, RequestError::TooLong(u64::MAX));
-    }
-}
+mod tests;

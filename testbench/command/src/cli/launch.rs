@@ -57,11 +57,14 @@ pub struct LaunchArgs {
     /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,
+    /// Give the program places for so many ranks: those beyond -n are for processes that MPI_Comm_spawn starts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS), conflicts_with = "sockets")]
+    pub universe: Option<u64>,
     /// The starter of the MPI library
     #[arg(long, value_name = "FILE", default_value = "mpiexec")]
     pub mpiexec: PathBuf,
     /// Barriers of MPI_COMM_WORLD, and reductions (MPI_Allreduce) of one number, are those of the boards, which run GM
-    #[arg(long, conflicts_with_all = ["sockets", "per_node"])]
+    #[arg(long, conflicts_with_all = ["sockets", "per_node", "universe"])]
     pub nic_collectives: bool,
     /// Options of the trace.
     #[command(flatten)]

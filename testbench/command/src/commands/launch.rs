@@ -10,8 +10,8 @@ use anyhow::{Context, Error, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_processes::{
-    Hub, KIND, Launch, LaunchKind, Mode, Output, Processes, ProgramCommand, check_program,
-    exit_text,
+    Hub, KIND, Launch, LaunchKind, Mode, MpiLaunch, Output, Processes, ProgramCommand,
+    check_program, exit_text,
 };
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::interrupt::Interrupt;
@@ -48,8 +48,13 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         true => commands(&args.program, args.ranks)?,
         false => command(args)?,
     };
-    let ranks = commands.iter().map(|command| command.ranks).sum();
-    let nodes = usize::div_ceil(ranks, args.per_node as usize);
+    let ranks: usize = commands.iter().map(|command| command.ranks).sum();
+    let universe = args.universe.map_or(ranks, |universe| universe as usize);
+    ensure!(
+        universe >= ranks,
+        "--universe {universe}: the program has {ranks} ranks"
+    );
+    let nodes = usize::div_ceil(universe, args.per_node as usize);
     let (name, network) = network(args, nodes)?;
     let reader = args.stdin as usize;
     ensure!(
@@ -58,7 +63,11 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     let kind = match args.sockets {
         true => LaunchKind::Sockets(Some(reader)),
-        false => LaunchKind::Mpi(args.mpiexec.clone(), args.nic_collectives),
+        false => LaunchKind::Mpi(MpiLaunch {
+            starter: args.mpiexec.clone(),
+            on_boards: args.nic_collectives,
+            universe,
+        }),
     };
     let launch = Launch::new(commands, &kind, Output::Standard, interrupt.flag())?;
     let hub = launch.hub();
@@ -218,7 +227,7 @@ fn scenario(
             Ok(all) => bail!(
                 "{name}: {} nodes for {} ranks",
                 all.nodes.len(),
-                hub.ranks()
+                hub.universe()
             ),
             Err(_) => Err(error.into()),
         })?,
@@ -237,7 +246,7 @@ fn scenario(
                 !Processes::have_command(&**workload),
                 "{name}: its programs have commands: `lanigon run` starts them"
             );
-            let (of_program, ranks) = (workload.nodes().len(), hub.ranks());
+            let (of_program, ranks) = (workload.nodes().len(), hub.universe());
             ensure!(
                 of_program == nodes,
                 "{name}: {of_program} nodes for {ranks} ranks"

@@ -157,6 +157,38 @@ fn waits_with_a_limit_take_simulated_time() {
     }
 }
 
+/// Processes that ranks start have places of their own, and begin at the same simulated time in each run; without places they are refused.
+#[test]
+fn processes_that_ranks_start_have_hosts() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "spawn", number);
+        let program = [program.to_str().unwrap()];
+        let run = || {
+            let mut command = command_with(&["--universe", "6"], starter, 2, &program);
+            let output = command.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let error = String::from_utf8_lossy(&output.stderr);
+            let who = starter.display();
+            assert_eq!(output.status.code(), Some(0), "{who}: {text}{error}");
+            assert!(
+                text.contains("all processes were right on 2 ranks"),
+                "{who}: {text}"
+            );
+            text
+        };
+        let (first, again) = (run(), run());
+        for start in ["trace", "end", "processes"] {
+            assert_eq!(line(&first, start), line(&again, start));
+        }
+        let said = "2 ranks and 6 started by them";
+        assert!(line(&first, "processes").contains(said), "{first}");
+        let (output, text) = launch(starter, 2, &program);
+        assert_ne!(output.status.code(), Some(0));
+        let said = "asks for 2 processes, and there are 2 places, of which the ranks have 2";
+        assert!(text.contains(said), "{}: {text}", starter.display());
+    }
+}
+
 /// Barriers and reductions of 16 ranks on the boards are as right as those of the library, barriers quicker; boards without them are refused.
 #[test]
 fn collective_operations_are_those_of_the_boards_if_that_is_asked_for() {

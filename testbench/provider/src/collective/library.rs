@@ -33,6 +33,28 @@ type BeginBarrier = unsafe extern "C" fn(usize, *mut usize) -> c_int;
 type AllReduce =
     unsafe extern "C" fn(*const c_void, *mut c_void, c_int, usize, usize, usize) -> c_int;
 type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut u64) -> c_int;
+type OwnRank = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
+type Spawn = unsafe extern "C" fn(
+    *const c_char,
+    *mut c_void,
+    c_int,
+    usize,
+    c_int,
+    usize,
+    *mut c_void,
+    *mut c_int,
+) -> c_int;
+type SpawnMultiple = unsafe extern "C" fn(
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *const c_int,
+    *const c_void,
+    c_int,
+    usize,
+    *mut c_void,
+    *mut c_int,
+) -> c_int;
 type TypeName = unsafe extern "C" fn(usize, *mut c_char, *mut c_int) -> c_int;
 type OfRequest = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type FreeRequest = extern "C" fn(*mut c_void) -> c_int;
@@ -41,14 +63,17 @@ type BeginRequest =
 type CompleteRequest = unsafe extern "C" fn(usize) -> c_int;
 
 /// The MPI library of the process.
-pub(super) struct MpiLibrary {
-    pub(super) barrier: Option<Barrier>,
-    pub(super) begin_barrier: Option<BeginBarrier>,
-    pub(super) all_reduce: Option<AllReduce>,
-    pub(super) probe: Option<Probe>,
-    pub(super) type_name: Option<TypeName>,
-    pub(super) begin_request: Option<BeginRequest>,
-    pub(super) complete_request: Option<CompleteRequest>,
+pub struct MpiLibrary {
+    pub barrier: Option<Barrier>,
+    pub begin_barrier: Option<BeginBarrier>,
+    pub all_reduce: Option<AllReduce>,
+    pub probe: Option<Probe>,
+    pub type_name: Option<TypeName>,
+    pub begin_request: Option<BeginRequest>,
+    pub complete_request: Option<CompleteRequest>,
+    pub own_rank: Option<OwnRank>,
+    pub spawn: Option<Spawn>,
+    pub spawn_multiple: Option<SpawnMultiple>,
     /// Open MPI's `MPI_COMM_WORLD`, or 0.
     world: usize,
     /// Open MPI's operations, as in [`REDUCTIONS`], or 0.
@@ -82,7 +107,7 @@ unsafe fn function<F>(library: *mut c_void, name: &CStr) -> Option<F> {
 
 impl MpiLibrary {
     /// The library, which has called, or whose user has.
-    pub(super) fn get() -> &'static Self {
+    pub fn get() -> &'static Self {
         static FOUND: OnceLock<MpiLibrary> = OnceLock::new();
         FOUND.get_or_init(|| {
             let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
@@ -102,6 +127,9 @@ impl MpiLibrary {
                     type_name: function(library, c"PMPI_Type_get_name"),
                     begin_request: function(library, c"PMPI_Grequest_start"),
                     complete_request: function(library, c"PMPI_Grequest_complete"),
+                    own_rank: function(library, c"PMPI_Comm_rank"),
+                    spawn: function(library, c"PMPI_Comm_spawn"),
+                    spawn_multiple: function(library, c"PMPI_Comm_spawn_multiple"),
                     world: object(library, WORLD_OF_OPENMPI),
                     reductions: REDUCTIONS.map(|(_, name, ..)| object(library, name)),
                 }
@@ -110,7 +138,7 @@ impl MpiLibrary {
     }
 
     /// Whether a handle is that of all ranks.
-    pub(super) const fn is_world(&self, communicator: usize) -> bool {
+    pub const fn is_world(&self, communicator: usize) -> bool {
         match self.world {
             0 => communicator as u32 == WORLD_OF_MPICH || communicator == WORLD_OF_STANDARD,
             world => communicator == world,
@@ -118,7 +146,7 @@ impl MpiLibrary {
     }
 
     /// Function of a reduction's handle, if boards have it.
-    pub(super) fn function(&self, handle: usize) -> Option<Function> {
+    pub fn function(&self, handle: usize) -> Option<Function> {
         let of_openmpi = |place: usize| self.world != 0 && self.reductions[place] == handle;
         let of_others =
             |mpich, standard| self.world == 0 && [mpich, standard].contains(&(handle as u32));
@@ -133,7 +161,7 @@ impl MpiLibrary {
     ///
     /// # Safety
     /// The library has written the handle there.
-    pub(super) unsafe fn read_handle(&self, communicator: usize, at: *const usize) -> usize {
+    pub unsafe fn read_handle(&self, communicator: usize, at: *const usize) -> usize {
         match self.world == 0 && communicator as u32 == WORLD_OF_MPICH {
             // SAFETY: the caller's promise.
             true => unsafe { at.cast::<u32>().read() as usize },
@@ -144,6 +172,6 @@ impl MpiLibrary {
 }
 
 /// Whether a buffer says that the values stand where the results go.
-pub(super) fn is_in_place(buffer: *const c_void) -> bool {
+pub fn is_in_place(buffer: *const c_void) -> bool {
     IN_PLACE.contains(&(buffer as usize))
 }

@@ -2,23 +2,24 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+mod sockets;
+mod spawn;
+
 use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Access, Answer, Atomic, CallOutcome, Class, Decoder, End, Envelope, Function, Hello, Item,
-    Message, Number, Operation, Poll, Refusal, Region, Request, Segment, SocketAddress, SocketCall,
-    VERSION, Welcome, ready,
+    Access, Answer, Atomic, CallOutcome, Class, Decoder, End, Envelope, Function, Hello, Message,
+    Number, Operation, Poll, Region, Request, Segment, SocketCall, VERSION, Welcome,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use lanigon_worlds::workload::Workloads;
-use proptest::prelude::*;
 
 const WORKLOADS: Workloads = Workloads(&[&KIND]);
 
@@ -27,21 +28,27 @@ struct Process {
     stream: UnixStream,
     decoder: Decoder,
     welcome: Welcome,
+    path: PathBuf,
 }
 
 impl Process {
     fn connect(path: &Path, rank: usize, ranks: usize) -> Self {
+        Self::connect_of("test", path, rank, ranks)
+    }
+
+    fn connect_of(job: &str, path: &Path, rank: usize, ranks: usize) -> Self {
         let mut process = Self {
             stream: UnixStream::connect(path).expect("the world's socket"),
             decoder: Decoder::default(),
             welcome: Welcome::default(),
+            path: path.into(),
         };
         process.say(&Request::Hello(Hello {
             version: VERSION,
             rank: rank as u32,
             size: ranks as u32,
             process: std::process::id(),
-            job: "test".into(),
+            job: job.into(),
         }));
         if let Some(Answer::Welcome(welcome)) = process.next() {
             process.welcome = welcome;
@@ -150,6 +157,28 @@ impl Process {
         }
     }
 
+    /// Starts a job of so many processes, which do this.
+    fn spawn(
+        &mut self,
+        count: usize,
+        child: impl Fn(Process, usize) + Clone + Send + 'static,
+    ) -> Vec<JoinHandle<()>> {
+        self.say(&Request::Spawn {
+            spent_ns: 0,
+            count: count as u32,
+        });
+        match self.next() {
+            Some(Answer::End(_)) => {}
+            None => return Vec::new(),
+            answer => panic!("{answer:?}"),
+        }
+        let children = (0..count).map(|rank| {
+            let (path, child) = (self.path.clone(), child.clone());
+            thread::spawn(move || child(Process::connect_of("child", &path, rank, count), rank))
+        });
+        children.collect()
+    }
+
     fn leave(mut self) {
         self.say(&Request::Bye);
     }
@@ -171,11 +200,22 @@ fn run_in(
     ranks: usize,
     rank: impl Fn(Process, usize) + Clone + Send + 'static,
 ) -> RunSummary {
+    run_of((mode, per_node), network, (ranks, ranks), rank)
+}
+
+/// Runs a world with places for processes that the ranks start.
+fn run_of(
+    (mode, per_node): (Mode, usize),
+    network: &str,
+    (ranks, universe): (usize, usize),
+    rank: impl Fn(Process, usize) + Clone + Send + 'static,
+) -> RunSummary {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("world");
     let hub = Hub::listen(&path, ranks, Arc::new(AtomicBool::new(false))).expect("a socket");
+    let hub = hub.with_universe(universe);
     let hub = Arc::new(hub.with_patience(Duration::from_millis(300)));
-    let nodes = ranks.div_ceil(per_node);
+    let nodes = universe.div_ceil(per_node);
     let program = "[[program]]\nrun = \"process\"\nnodes = \"all\"\n";
     let text = format!("{network}\nnodes = {nodes}\n{program}");
     let mut scenario = WORKLOADS.parse("test", &text).expect("a scenario");
@@ -414,6 +454,29 @@ fn a_rank_that_was_away_gets_messages_again() {
     assert!(summary.is_good(), "{:?}", summary.problems);
 }
 
+/// A rank begins to poll while simulated time stands, and gets what was sent to it before that.
+#[test]
+fn a_rank_that_was_away_gets_what_has_come_for_it() {
+    let stage = Arc::new(AtomicU64::new(0));
+    let summary = run(GM, 2, move |mut process, rank| {
+        if rank == 0 {
+            process.send(1, 7, b"early");
+            while !process.poll_for(0, None).1.expect("an end").stalled {}
+            stage.store(1, Ordering::Relaxed);
+            assert_eq!(process.await_answers(1).len(), 1);
+        } else {
+            process.say(&Request::Bye);
+            while stage.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+            assert_eq!(process.await_answers(1).len(), 1);
+            process.send(0, 8, b"thanks");
+        }
+        process.leave();
+    });
+    assert!(summary.is_good(), "{:?}", summary.problems);
+}
+
 #[test]
 fn ranks_that_wait_for_each_other_are_named() {
     let summary = run(GM, 2, |mut process, _| {
@@ -451,116 +514,4 @@ fn sends_to_no_rank_end_the_run() {
     });
     let text = problem(&summary);
     assert!(text.contains("rank 0 sends to rank 7"), "{text}");
-}
-
-const SOCKETS: Mode = Mode::Sockets { apart_ns: 10_000 };
-
-/// Calls of a process in a row.
-fn caller(process: &mut Process) -> impl FnMut(Option<u64>, SocketCall) -> CallOutcome {
-    let mut ticket = 0;
-    move |limit_ns, call| {
-        ticket += 1;
-        process.call(ticket, limit_ns, call).expect("an outcome")
-    }
-}
-
-fn refusal(outcome: CallOutcome) -> Refusal {
-    outcome.value.expect_err("a refusal")
-}
-
-fn serve(mut process: Process) {
-    let mut call = caller(&mut process);
-    let (socket, name, port) = (7, 8, 80);
-    assert_eq!(
-        call(Some(0), SocketCall::Bind { socket, port }).value,
-        Ok(80)
-    );
-    call(Some(0), SocketCall::Listen { socket, backlog: 1 });
-    let again = call(Some(0), SocketCall::Bind { socket: 9, port });
-    assert_eq!(refusal(again), Refusal::InUse);
-    let peer = call(None, SocketCall::Accept { socket, name }).peer;
-    assert_eq!((peer.rank, peer.port > 1000), (1, true));
-    let read = |socket| SocketCall::Read {
-        socket,
-        most: 10,
-        peek: false,
-    };
-    assert_eq!(call(None, read(name)).bytes, b"hello");
-}
-
-fn connect(mut process: Process) {
-    let mut call = caller(&mut process);
-    let (socket, name) = (7, 8);
-    let to = SocketAddress { rank: 0, port: 80 };
-    let outcome = call(None, SocketCall::Connect { socket, to });
-    outcome.value.expect("a connection");
-    let again = call(None, SocketCall::Connect { socket, to });
-    assert_eq!(refusal(again), Refusal::IsConnected);
-    let bytes = b"hello".to_vec();
-    assert_eq!(call(None, SocketCall::Write { socket, bytes }).value, Ok(5));
-    let to = SocketAddress { rank: 0, port: 81 };
-    let refused = call(None, SocketCall::Connect { socket: name, to });
-    assert_eq!(refusal(refused), Refusal::Refused);
-    let item = Item {
-        socket,
-        events: ready::READ,
-        ..Item::default()
-    };
-    let (items, outside) = (vec![item], false);
-    let end = call(None, SocketCall::Wait { items, outside });
-    assert_eq!(end.items.len(), 1);
-    let (most, peek) = (10, false);
-    let read = call(None, SocketCall::Read { socket, most, peek });
-    assert_eq!(read.bytes, b"");
-}
-
-/// Processes that speak the protocol of calls themselves.
-#[test]
-fn calls_on_sockets_are_answered() {
-    for network in [GM, EMP] {
-        let run = || {
-            run_in((SOCKETS, 1), network, 2, |process, rank| match rank {
-                0 => serve(process),
-                _ => connect(process),
-            })
-        };
-        let first = run();
-        assert!(first.is_good(), "{:?}", first.problems);
-        assert_eq!(first.trace_hash, run().trace_hash);
-    }
-}
-
-proptest! {
-    #![proptest_config(cases::cases(24))]
-
-    /// Whatever a process asks for is answered or ends the run.
-    #[test]
-    fn no_calls_harm_the_world(calls in proptest::collection::vec(
-        (0..11_u8, 0..4_u32, 0..4_u32, 0..4_u16, any::<bool>()), 1..60)
-    ) {
-        let summary = run_in((SOCKETS, 1), GM, 2, move |mut process, rank| {
-            for (ticket, (kind, socket, name, port, flag)) in (1..).zip(calls.iter().copied()) {
-                let bytes = vec![0; name as usize * 40_000];
-                let item = Item { socket, events: 3, edge: flag, ..Item::default() };
-                let call = match kind {
-                    0 => SocketCall::Bind { socket, port },
-                    1 => SocketCall::Listen { socket, backlog: name },
-                    2 => SocketCall::Connect { socket, to: SocketAddress { rank: name % 3, port } },
-                    3 => SocketCall::Accept { socket, name },
-                    4 => SocketCall::Read { socket, most: name * 1000, peek: flag },
-                    5 => SocketCall::Write { socket, bytes },
-                    6 => SocketCall::Shutdown { socket, read: flag, write: name > 1 },
-                    7 => SocketCall::Close { socket },
-                    8 => SocketCall::TakeError { socket },
-                    9 => SocketCall::Available { socket },
-                    _ => SocketCall::Wait { items: vec![item; name as usize], outside: false },
-                };
-                let limit_ns = Some(u64::from(name) * 3000 * (rank as u64 + 1));
-                if process.call(ticket, limit_ns, call).is_none() {
-                    return;
-                }
-            }
-        });
-        prop_assert!(summary.is_good(), "{:?}", summary.problems);
-    }
 }

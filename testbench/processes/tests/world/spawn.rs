@@ -1,0 +1,140 @@
+//! Processes that other processes start.
+
+use std::thread;
+
+use lanigon_processes::Mode;
+use lanigon_requests::{Answer, Request};
+
+use super::{EMP, GM, Process, problem, run_of};
+
+/// A process that another one has started tells both ranks its place, and waits for an answer.
+fn child(mut process: Process, rank: usize) {
+    for parent in 0..2 {
+        process.send(parent, rank as u64, &[process.welcome.number as u8]);
+    }
+    let answers = process.await_answers(2);
+    assert!(matches!(
+        &answers[..],
+        [Answer::Message(_), Answer::Message(_)]
+    ));
+    process.leave();
+}
+
+/// Takes messages of so many processes that were started, and answers them; their numbers.
+fn answer_children(process: &mut Process, count: usize) -> Vec<u32> {
+    let answers = process.await_answers(count);
+    let numbers = answers.iter().map(|answer| match answer {
+        Answer::Message(message) => {
+            assert_eq!(message.bytes, [message.rank as u8]);
+            message.rank
+        }
+        answer => panic!("{answer:?}"),
+    });
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    for number in &numbers {
+        process.send(*number as usize, 0, &[]);
+    }
+    numbers
+}
+
+/// Three times rank 0 starts two processes, of which the later ones have the places of the first; a message to one that has ended is lost.
+fn start_children(mut process: Process, rank: usize) {
+    let mut children = Vec::new();
+    for time in 0..3 {
+        if rank == 0 {
+            children.extend(process.spawn(2, child));
+        }
+        let numbers = answer_children(&mut process, 2);
+        assert_eq!(numbers, [[2, 3], [4, 5], [8, 9]][time]);
+        if rank == 0 {
+            process.say(&Request::Spawned { spent_ns: 0 });
+        }
+    }
+    process.send(2, 0, &[1]);
+    process.send(3, 5, &vec![1; 100_000]);
+    let lost = Answer::Done {
+        token: 6,
+        failed: true,
+        value: 0,
+    };
+    assert_eq!(process.await_answers(1), [lost]);
+    process.leave();
+    children
+        .into_iter()
+        .for_each(|child| child.join().expect("a child"));
+}
+
+#[test]
+fn processes_that_a_rank_starts_get_places() {
+    for network in [GM, EMP] {
+        let run = || run_of((Mode::Messages, 1), network, (2, 6), start_children);
+        let first = run();
+        assert!(first.is_good(), "{:?}", first.problems);
+        assert_eq!(first.trace_hash, run().trace_hash);
+    }
+}
+
+#[test]
+fn processes_that_cannot_begin_end_the_run() {
+    type Rank = fn(Process);
+    let too_many: Rank = |mut process| drop(process.spawn(3, |_, _| ()));
+    let uncalled: Rank = |mut process| {
+        let path = process.path.clone();
+        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
+        process.await_answers(1);
+    };
+    let of_another_size: Rank = |mut process| {
+        let path = process.path.clone();
+        process.say(&Request::Spawn {
+            spent_ns: 0,
+            count: 2,
+        });
+        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
+        process.await_answers(1);
+    };
+    let absent: Rank = |mut process| {
+        process.say(&Request::Spawn {
+            spent_ns: 0,
+            count: 2,
+        });
+        process.await_answers(1);
+    };
+    let too_late: Rank = |mut process| {
+        process.spawn(1, |mut process, _| {
+            process.await_answers(1);
+        });
+        process.poll(None);
+        process.spawn(2, |_, _| ());
+    };
+    let strange: Rank = |mut process| {
+        process.send(3, 0, &[]);
+        process.await_answers(1);
+    };
+    for (rank, said) in [
+        (
+            too_many,
+            "asks for 3 processes, and there are 3 places, of which the ranks have 1",
+        ),
+        (
+            uncalled,
+            "starts further ranks otherwise than by MPI_Comm_spawn",
+        ),
+        (
+            of_another_size,
+            "rank 0 belongs to a job of 1 processes (other), not to the 2",
+        ),
+        (
+            absent,
+            "rank 0 has started 2 processes, of which 0 have begun MPI",
+        ),
+        (too_late, "rank 0 waits for places to start 2 processes"),
+        (strange, "rank 0 sends to rank 3"),
+    ] {
+        let summary = run_of((Mode::Messages, 1), GM, (1, 3), move |process, _| {
+            rank(process)
+        });
+        let text = problem(&summary);
+        assert!(text.contains(said), "{text}");
+    }
+}
