@@ -111,7 +111,9 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     if let (Some(item), Some(begin)) = (&ranks, begin)
         && begin > places
     {
-        return Err(item.place.refuse(format!("there are {places} places")));
+        return Err(item.place.refuse(format!(
+            "{begin} ranks, and the nodes have room for {places}"
+        )));
     }
     Ok(Processes {
         ranks: begin,

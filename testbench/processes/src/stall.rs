@@ -165,7 +165,7 @@ impl Hub {
         ProcessError::Deadlock { waiting }
     }
 
-    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls. A rank without receives and sends may work with
+    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls; but processes that were started begin within a time. A rank without receives and sends may work with
     /// itself, of which the network learns nothing: it has more time.
     fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
         let places = || (0..self.universe()).map(|rank| self.place(rank));
@@ -180,6 +180,9 @@ impl Hub {
             RankState::Held(poll) => poll.receives == 0 && poll.sends == 0,
             _ => false,
         });
+        if self.expects() && stalled >= MORE * self.patience {
+            return Err(self.deadlock());
+        }
         if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {
             return Ok(());
         }

@@ -276,68 +276,81 @@ fn an_interrupt_ends_the_processes_of_a_run() {
     assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
 }
 
+/// Commands with a program of these keys, and what is said.
+const REFUSED: &[(&[&str], &str, &str)] = &[
+    (&["run", "s.toml"], "", "`command` names no program"),
+    (
+        &["run", "s.toml"],
+        "command = \"no-such-program\"",
+        "s.toml:8: program.command: there is no program no-such-program",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"./no-such-program\"",
+        "/no-such-program",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"./ends.py\"",
+        "/ends.py is no program that can be executed (chmod +x)",
+    ),
+    (
+        &["profile", "s.toml"],
+        "command = [\"./tmp\", \"x\"]",
+        "/tmp is a folder",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"sleep 1\"",
+        "sleep 1; with arguments it is a list: [\"sleep\", ...]",
+    ),
+    (
+        &["run", "s.toml"],
+        "comand = \"true\"",
+        "s.toml:8: program.comand: no key \"comand\"; did you mean \"command\"?",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"true\"\nper_node = 2",
+        "s.toml:9: program.per_node: goes with a command and interface = \"mpi\"",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"true\"\nranks = 1",
+        "s.toml:9: program.ranks: goes with a command and interface = \"mpi\"",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"true\"\ninterface = \"mpi\"\nranks = 2",
+        "s.toml:10: program.ranks: 2 ranks, and the nodes have room for 1",
+    ),
+    (
+        &["run", "s.toml"],
+        "command = \"true\"\ninterface = \"mpi\"\nmpiexec = \"/no/mpiexec\"",
+        "/no/mpiexec: No such file",
+    ),
+    (
+        &["run", "s.toml", "--snapshot-at", "10", "file"],
+        "command = \"true\"",
+        "no snapshot: the state of programs of this machine is their own",
+    ),
+    (
+        &["run", "s.toml", "--processes", "2"],
+        "command = \"true\"",
+        "programs of this machine cannot share a run",
+    ),
+    (
+        &["launch", "--sockets", "--scenario", "s.toml", "--", "true"],
+        "command = \"true\"",
+        "s.toml: its programs have commands: `lanigon run` starts them",
+    ),
+];
+
 #[test]
 fn what_cannot_be_run_is_refused_in_one_line() {
     let program = |keys: &str| format!("[[program]]\nrun = \"process\"\nnodes = 0\n{keys}\n");
     let own = ["s.toml:6: program.run: ", "s.toml:8: program.command: "];
-    for (words, keys, said) in [
-        (&["run", "s.toml"][..], "", "`command` names no program"),
-        (
-            &["run", "s.toml"],
-            "command = \"no-such-program\"",
-            "s.toml:8: program.command: there is no program no-such-program",
-        ),
-        (
-            &["run", "s.toml"],
-            "command = \"./no-such-program\"",
-            "/no-such-program",
-        ),
-        (
-            &["run", "s.toml"],
-            "command = \"./ends.py\"",
-            "/ends.py is no program that can be executed (chmod +x)",
-        ),
-        (
-            &["profile", "s.toml"],
-            "command = [\"./tmp\", \"x\"]",
-            "/tmp is a folder",
-        ),
-        (
-            &["run", "s.toml"],
-            "command = \"sleep 1\"",
-            "sleep 1; with arguments it is a list: [\"sleep\", ...]",
-        ),
-        (
-            &["run", "s.toml"],
-            "comand = \"true\"",
-            "s.toml:8: program.comand: no key \"comand\"; did you mean \"command\"?",
-        ),
-        (
-            &["run", "s.toml"],
-            "command = \"true\"\nper_node = 2",
-            "s.toml:9: program.per_node: goes with a command and interface = \"mpi\"",
-        ),
-        (
-            &["run", "s.toml"],
-            "command = \"true\"\ninterface = \"mpi\"\nmpiexec = \"/no/mpiexec\"",
-            "/no/mpiexec: No such file",
-        ),
-        (
-            &["run", "s.toml", "--snapshot-at", "10", "file"],
-            "command = \"true\"",
-            "no snapshot: the state of programs of this machine is their own",
-        ),
-        (
-            &["run", "s.toml", "--processes", "2"],
-            "command = \"true\"",
-            "programs of this machine cannot share a run",
-        ),
-        (
-            &["launch", "--sockets", "--scenario", "s.toml", "--", "true"],
-            "command = \"true\"",
-            "s.toml: its programs have commands: `lanigon run` starts them",
-        ),
-    ] {
+    for (words, keys, said) in REFUSED {
         let place = ProgramFolder::new(&networks()[0], &program(keys));
         let (code, text, error) = place.run(words);
         assert_eq!(code, Some(2), "{keys}: {text}{error}");
