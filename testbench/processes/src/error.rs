@@ -54,7 +54,7 @@ pub enum ProcessError {
     Spawned,
     /// A rank starts more processes than there are places for.
     #[error(
-        "MPI_Comm_spawn asks for {count} processes, and there are {universe} places, of which the ranks have {ranks}: `--universe` gives more"
+        "MPI_Comm_spawn asks for {count} processes, and there are {universe} places, of which the ranks have {ranks}: `--universe`, or more nodes of the program, gives more"
     )]
     NoPlaces {
         /// Number of processes.

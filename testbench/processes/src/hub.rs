@@ -49,12 +49,12 @@ pub struct Hub {
     places: Vec<Mutex<RankRecord>>,
     /// Number of ranks that begin together.
     ranks: usize,
-    /// A rank starts processes.
+    /// The start of processes whose rank does not have its result yet.
     pub(crate) spawn: Mutex<Option<Spawn>>,
     /// Number of processes that ranks have started.
     spawned: AtomicU64,
     /// Longest message that is complete for its sender at once, in bytes.
-    eager_bytes: AtomicU64,
+    eager_bytes: AtomicU32,
     welcomed: AtomicBool,
     /// Number of ranks whose ports are open.
     opened: AtomicU64,
@@ -94,7 +94,7 @@ impl Hub {
             ranks,
             spawn: Mutex::default(),
             spawned: AtomicU64::new(0),
-            eager_bytes: AtomicU64::new(0),
+            eager_bytes: AtomicU32::new(0),
             welcomed: AtomicBool::new(false),
             opened: AtomicU64::new(0),
             flying: AtomicU64::new(0),
@@ -171,7 +171,7 @@ impl Hub {
     }
 
     pub(crate) fn eager_bytes(&self) -> u32 {
-        self.eager_bytes.load(Ordering::Relaxed) as u32
+        self.eager_bytes.load(Ordering::Relaxed)
     }
 
     /// One more process was started by a rank; the number of all.
@@ -277,8 +277,8 @@ impl Hub {
             let place = &mut *self.place(rank);
             place.state = RankState::Unread;
             if let Some(welcome) = welcome {
-                let eager_bytes = welcome.eager_bytes.into();
-                self.eager_bytes.store(eager_bytes, Ordering::Relaxed);
+                self.eager_bytes
+                    .store(welcome.eager_bytes, Ordering::Relaxed);
                 let number = rank as u32;
                 place.answer(&[Answer::Welcome(Welcome { number, ..welcome })]);
             }
@@ -287,12 +287,12 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether no further process has connected that no rank starts.
-    pub(crate) fn refuse_others(&self, now_ns: u64) -> Result<(), ProcessError> {
-        match self.starts_processes() {
-            // They begin when the world is stalled.
-            true => Ok(()),
-            false => self.admit(now_ns).map(|_| ()),
+    /// Refuses a process that no rank starts.
+    pub(crate) fn refuse_others(&self) -> Result<(), ProcessError> {
+        // Those of a start begin when the world is stalled.
+        match !self.starts_processes() && self.listener.accept().is_ok() {
+            true => Err(ProcessError::Spawned),
+            false => Ok(()),
         }
     }
 
@@ -422,7 +422,8 @@ impl Hub {
 
     /// Whether all processes have ended.
     pub(crate) fn are_all_gone(&self) -> bool {
-        (0..self.universe()).all(|rank| self.place(rank).state.is_over())
+        self.welcomed.load(Ordering::Relaxed)
+            && (0..self.universe()).all(|rank| self.place(rank).state.is_over())
     }
 }
 

@@ -92,7 +92,7 @@ impl<T: Transport> MessageService<T> {
         if to == self.rank {
             self.network.compute(OWN_NS).await;
             let reply = self.carry_out(rank, envelope, &bytes)?;
-            self.answers.push(Answer::Message(reply));
+            self.queue(Answer::Message(reply));
             return Ok(());
         }
         self.used.messages += 1;
@@ -108,19 +108,14 @@ impl<T: Transport> MessageService<T> {
 }
 
 impl<T: Transport> MessageService<T> {
-    /// If another process has the place now, what was for the one before it is forgotten. No message was under way when it began.
-    fn begin_if_new(&mut self) {
-        if std::mem::take(&mut self.hub.place(self.rank).is_new) {
-            self.answers.clear();
-            self.memory = Memory::default();
-            self.is_changed = false;
-        }
+    fn queue(&mut self, answer: Answer) {
+        queue_answer(&self.hub, self.rank, &mut self.answers, answer);
     }
 
     /// A message to a process that has ended.
     fn lose(&mut self, token: u64, rank: u32, envelope: Envelope) {
         if token != 0 {
-            self.answers.push(Answer::Done {
+            self.queue(Answer::Done {
                 token,
                 failed: true,
                 value: 0,
@@ -129,7 +124,7 @@ impl<T: Transport> MessageService<T> {
         if envelope.class == Class::Operation {
             let envelope = envelope.reply(Some(UNREACHABLE));
             let bytes = Vec::new();
-            self.answers.push(Answer::Message(Message {
+            self.queue(Answer::Message(Message {
                 rank,
                 envelope,
                 bytes,
@@ -195,7 +190,6 @@ impl<T: Transport> Service for MessageService<T> {
     }
 
     async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
-        self.begin_if_new();
         match request {
             Request::Send {
                 spent_ns,
@@ -234,7 +228,7 @@ impl<T: Transport> Service for MessageService<T> {
 
     async fn step(&mut self, limit_ns: u64) -> Result<bool, ProcessError> {
         let came = self.network.step(limit_ns).await?;
-        self.begin_if_new();
+        self.begin();
         while let Some(answer) = self.network.told() {
             if let Answer::Message(_) = answer {
                 self.network.compute(self.call_ns).await;
@@ -247,7 +241,7 @@ impl<T: Transport> Service for MessageService<T> {
                     if let Answer::Message(message) = &mut answer {
                         message.rank = self.hub.number(message.rank as usize);
                     }
-                    queue_answer(&self.hub, self.rank, &mut self.answers, answer);
+                    self.queue(answer);
                 }
             }
             self.hub.land(1);
@@ -262,6 +256,15 @@ impl<T: Transport> Service for MessageService<T> {
     /// A process that waits for nothing else may wait for a value in its memory.
     fn wakes(&self, poll: &Poll) -> bool {
         self.is_changed && poll.receives == 0 && poll.sends == 0
+    }
+
+    /// No message was under way when the process began.
+    fn begin(&mut self) {
+        if std::mem::take(&mut self.hub.place(self.rank).is_new) {
+            self.answers.clear();
+            self.memory = Memory::default();
+            self.is_changed = false;
+        }
     }
 
     fn goes_on(&mut self) {

@@ -195,7 +195,7 @@ impl<S: Service> RankProgram<S> {
         Ok(true)
     }
 
-    /// The process starts `count` others when no other rank starts any.
+    /// The process starts `count` others when no other rank starts any and there are places for them.
     async fn spawn(&mut self, count: usize) -> Result<(), ProcessError> {
         self.hub.place(self.rank).state = RankState::Queued(count);
         while !self.hub.begin_spawn(self.rank, count)? {
@@ -212,6 +212,7 @@ impl<S: Service> RankProgram<S> {
     }
 
     async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
+        self.service.begin();
         self.hub.place(self.rank).has_left = false;
         match request {
             Request::Poll { spent_ns, poll } => {
@@ -233,6 +234,7 @@ impl<S: Service> RankProgram<S> {
                 Ok(())
             }
             Request::Bye => {
+                self.hub.end_spawn(self.rank);
                 self.hub.place(self.rank).leave();
                 self.stay_away().await
             }
@@ -345,7 +347,7 @@ impl<S: Service> RankProgram<S> {
     fn look_outside(&self) -> Result<RankState, ProcessError> {
         self.hub.goes_on()?;
         if self.rank == 0 {
-            self.hub.refuse_others(self.now_ns())?;
+            self.hub.refuse_others()?;
         }
         if self.hub.is_stalled() {
             self.hub.stall(self.now_ns())?;

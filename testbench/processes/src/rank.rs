@@ -159,7 +159,7 @@ impl RankRecord {
                 many(poll.sends, "unfinished send")
             )),
             (RankState::Queued(count), _) => Some(format!(
-                "rank {rank} waits for places to start {count} processes (`--universe`)"
+                "rank {rank} waits for places to start {count} processes (`--universe`, or more nodes of the program)"
             )),
             (RankState::Away, _) if !self.has_left => {
                 Some(format!("rank {rank} sleeps outside MPI"))
@@ -174,7 +174,7 @@ impl RankRecord {
 pub(crate) struct Asleep(Option<Vec<String>>);
 
 impl Asleep {
-    /// Looks at processes, with their threads and children, but not at the others; one that is none any more does not count.
+    /// Looks at processes, with their threads and children, but not at `others` and theirs; one that has ended does not count.
     pub(crate) fn look(processes: &[u32], others: &[u32]) -> Self {
         let mut times = Vec::new();
         let others: Vec<String> = others.iter().map(u32::to_string).collect();

@@ -39,6 +39,9 @@ pub(crate) trait Service: Send {
         false
     }
 
+    /// The process makes a request; if it is another one than before, what was for that one is forgotten.
+    fn begin(&mut self) {}
+
     /// The process goes on.
     fn goes_on(&mut self) {}
 

@@ -1,13 +1,13 @@
 //! Processes that a program starts while it runs (`MPI_Comm_spawn`).
 //!
-//! They get places that no process has: those beyond the ranks of the launch, of which `--universe` says how many there are, and those that processes of
-//! an earlier start have left. A process's number in the run tells its place, and how many had the place before it; so a message to one that has ended
-//! is lost, and not another's.
+//! They get places that no process has: those beyond the ranks of the launch (`--universe` is the number of all places), and those that processes of an
+//! earlier start have left. A process's number in the run tells its place, and how many had the place before it; so a message to a process whose place
+//! another one has is lost.
 //!
 //! The operating system decides when the new processes have connected. So a rank says before it starts others ([`Hub::begin_spawn`]), and from the
 //! moment at which all wait for each other simulated time stands until they are there: they begin at that time ([`Hub::admit`]). Until the rank has
-//! its result, time also stands whenever all wait for each other, for the starter, or for a time: MPI libraries read the clock while they wait for the
-//! new processes, which the starter lets wait. Starts follow each other in the order in which the ranks ask for them, which is that of simulated time.
+//! its result, time also stands for some real time whenever all wait for each other, for the starter, or for a time: MPI libraries read the clock while
+//! they wait for the new processes, which the starter lets wait. Starts follow each other in the order in which the ranks ask for them, which is that of simulated time.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,8 +21,8 @@ use crate::rank::{RankRecord, RankState};
 
 /// Time that the starter has to tell the rank that has asked for processes that they run: some do so before these go on, some after that.
 const ANSWER: Duration = Duration::from_millis(300);
-/// Time that the starter has to let processes go on, before simulated time goes on.
-pub(crate) const RETURN: Duration = Duration::from_secs(2);
+/// Time for which simulated time stands in all during a start, after its processes have begun, while a rank waits for a time.
+const STANDS: Duration = Duration::from_secs(5);
 
 /// A start of processes whose rank does not have its result yet.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Spawn {
     is_admitted: bool,
     /// Time at which the last one had connected.
     complete: Option<Instant>,
+    /// Real time for which simulated time has stood since the begin.
+    pub(crate) stood: Duration,
 }
 
 /// The receiver of a message.
@@ -92,10 +94,26 @@ impl Hub {
         self.spawn().is_some()
     }
 
-    /// Whether a rank starts processes that do not have their places yet.
-    pub(crate) fn expects(&self) -> bool {
+    /// Real time for which simulated time has stood since a rank has started processes that do not have their places yet.
+    pub(crate) fn expects_since(&self) -> Option<Duration> {
         let spawn = self.spawn();
-        spawn.as_ref().is_some_and(|spawn| !spawn.is_admitted)
+        let open = spawn.as_ref().filter(|spawn| !spawn.is_admitted);
+        open.map(|spawn| spawn.stood)
+    }
+
+    /// Whether time stands, because of a start, for ranks that wait for a time, after it has stood for so long.
+    pub(crate) fn holds_timed_waits(&self, stands: Duration) -> bool {
+        let holds = |spawn: &Spawn| !spawn.is_admitted || spawn.stood + stands < STANDS;
+        self.spawn().as_ref().is_some_and(holds)
+    }
+
+    /// Whether a rank that waits to start processes can do so now.
+    pub(crate) fn can_begin_spawn(&self) -> bool {
+        let can_begin = |rank| {
+            let state = self.place(rank).state;
+            matches!(state, RankState::Queued(count) if self.free_places(count).is_some())
+        };
+        !self.starts_processes() && (0..self.universe()).any(can_begin)
     }
 
     /// The places for `count` new processes; those of processes that have left may have a connection that is still open.
@@ -115,7 +133,7 @@ impl Hub {
     /// A rank starts `count` processes now, if no other rank does and there are places for them; whether it does.
     ///
     /// # Errors
-    /// If there never are so many places.
+    /// If there never are so many places, or if the rank starts others already.
     pub(crate) fn begin_spawn(&self, parent: usize, count: usize) -> Result<bool, ProcessError> {
         let (ranks, universe) = (self.ranks(), self.universe());
         if count > universe - ranks {
@@ -126,6 +144,10 @@ impl Hub {
             });
         }
         let mut spawn = self.spawn();
+        if spawn.as_ref().is_some_and(|spawn| spawn.parent == parent) {
+            let what = "starts processes while it starts others".into();
+            return Err(ProcessError::refused(parent, what));
+        }
         if spawn.is_some() || self.free_places(count).is_none() {
             return Ok(false);
         }
@@ -134,6 +156,7 @@ impl Hub {
             connected: (0..count).map(|_| None).collect(),
             is_admitted: false,
             complete: None,
+            stood: Duration::ZERO,
         });
         Ok(true)
     }
@@ -149,14 +172,14 @@ impl Hub {
     /// If processes connect that no rank has said to start.
     pub(crate) fn admit(&self, now_ns: u64) -> Result<bool, ProcessError> {
         let mut spawn = self.spawn();
+        let mut running = spawn.as_mut().filter(|spawn| !spawn.is_admitted);
         while let Ok((stream, _)) = self.listener.accept() {
-            let running = spawn.as_mut().filter(|spawn| !spawn.is_admitted);
-            let running = running.ok_or(ProcessError::Spawned)?;
+            self.goes_on()?;
+            let running = running.as_mut().ok_or(ProcessError::Spawned)?;
             if let Some((hello, connection)) = Self::greet(stream)? {
                 running.add(&hello, connection)?;
             }
         }
-        let running = spawn.as_mut().filter(|spawn| !spawn.is_admitted);
         let Some(running) = running else {
             return Ok(false);
         };
@@ -192,7 +215,7 @@ impl Hub {
             record.answer(&[Answer::Welcome(Welcome {
                 time_ns: now_ns,
                 eager_bytes: self.eager_bytes(),
-                number: (place + generation * self.universe()) as u32,
+                number: self.number_of(place, generation),
             })]);
         }
         Ok(true)
@@ -200,7 +223,10 @@ impl Hub {
 
     /// Number in the run of the process at a place.
     pub(crate) fn number(&self, place: usize) -> u32 {
-        let generation = self.place(place).generation;
+        self.number_of(place, self.place(place).generation)
+    }
+
+    fn number_of(&self, place: usize, generation: usize) -> u32 {
         (place + generation * self.universe()) as u32
     }
 

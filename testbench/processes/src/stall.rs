@@ -12,13 +12,13 @@ use lanigon_requests::{Answer, End, Request};
 use crate::error::ProcessError;
 use crate::hub::{GLANCE, Hub, RankAction};
 use crate::rank::{RankRecord, RankState};
-use crate::spawn::{RETURN, Spawn};
+use crate::spawn::Spawn;
 
 /// Passes without a further rank that goes on, after one has gone on for a reason outside.
 const GRACE: u32 = 3;
 /// Passes without a further rank that goes on, before processes begin: how long they have taken to connect shall not matter.
 const SETTLED: u32 = 12;
-/// So many times the patience of the world, if a rank waits for nothing of the network.
+/// So many times the patience of the world, for processes that were started to begin, and if a rank waits for nothing of the network.
 const MORE: u32 = 12;
 /// Passes without a pause.
 const QUICK: u64 = 1000;
@@ -33,10 +33,11 @@ impl Hub {
     /// Whether simulated time can bring nothing to any rank.
     pub(crate) fn is_stalled(&self) -> bool {
         // While processes start, time stands for those that wait for a time, too.
-        let is_start = self.starts_processes();
+        let holds = self.holds_timed_waits(Duration::ZERO);
         let is_idle =
-            |state: RankState| state.is_idle() || is_start && matches!(state, RankState::Held(_));
+            |state: RankState| state.is_idle() || holds && matches!(state, RankState::Held(_));
         self.flying.load(Ordering::Relaxed) == 0
+            && !self.can_begin_spawn()
             && (0..self.universe()).all(|rank| is_idle(self.place(rank).state))
     }
 
@@ -50,6 +51,15 @@ impl Hub {
     pub(crate) fn stall(&self, now_ns: u64) -> Result<(), ProcessError> {
         self.conclude()?;
         let begin = Instant::now();
+        let done = self.stand(now_ns, begin);
+        if let Some(spawn) = &mut *self.spawn() {
+            spawn.stood += begin.elapsed();
+        }
+        done
+    }
+
+    /// Answers the polls; time stands since `begin`.
+    fn stand(&self, now_ns: u64, begin: Instant) -> Result<(), ProcessError> {
         let mut pause = GLANCE;
         let (mut ready, mut unchanged) = (0, 0);
         for pass in 0_u64.. {
@@ -71,19 +81,24 @@ impl Hub {
                 .count();
             unchanged = if count == ready { unchanged + 1 } else { 0 };
             ready = count;
+            let stands = begin.elapsed();
+            let expects_since = self.expects_since();
+            if expects_since.is_some_and(|since| since + stands >= MORE * self.patience) {
+                return Err(self.deadlock());
+            }
             // Who goes on while processes start waits for them: which comes first shall not depend on the machine.
-            let expects = self.expects() && begin.elapsed() < self.patience;
-            let settled = ready > 0 && (pass == 0 || unchanged >= GRACE) && !expects;
+            let expects = expects_since.is_some() && stands < self.patience;
+            let goes_on = ready > 0 || self.can_begin_spawn();
+            let settled = goes_on && (pass == 0 || unchanged >= GRACE) && !expects;
             if settled || states.iter().all(|state| state.is_over()) {
                 break;
             }
             let waits_for_time = |state: &RankState| matches!(state, RankState::Held(poll) if poll.limit_ns.is_some());
-            let has_waited = begin.elapsed() > RETURN && !expects;
-            if ready == 0 && has_waited && states.iter().any(waits_for_time) {
+            if ready == 0 && !self.holds_timed_waits(stands) && states.iter().any(waits_for_time) {
                 break;
             }
-            if ready == 0 && begin.elapsed() > self.patience {
-                self.can_end(begin.elapsed())?;
+            if ready == 0 && stands > self.patience {
+                self.can_end(stands)?;
             }
             match pass {
                 _ if ready > 0 => thread::sleep(GLANCE),
@@ -165,7 +180,7 @@ impl Hub {
         ProcessError::Deadlock { waiting }
     }
 
-    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls; but processes that were started begin within a time. A rank without receives and sends may work with
+    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls. A rank without receives and sends may work with
     /// itself, of which the network learns nothing: it has more time.
     fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
         let places = || (0..self.universe()).map(|rank| self.place(rank));
@@ -180,9 +195,6 @@ impl Hub {
             RankState::Held(poll) => poll.receives == 0 && poll.sends == 0,
             _ => false,
         });
-        if self.expects() && stalled >= MORE * self.patience {
-            return Err(self.deadlock());
-        }
         if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {
             return Ok(());
         }
@@ -215,15 +227,15 @@ impl Hub {
             (false, _) => return Ok(()),
         };
         let have_all_left = self.have_all_left();
-        let is_start = self.starts_processes();
-        if let RankAction::Request(Request::Spawned { .. }) = next {
+        let holds = self.holds_timed_waits(Duration::ZERO);
+        if let RankAction::Request(Request::Spawned { .. } | Request::Bye) = next {
             self.end_spawn(rank);
         }
         let place = &mut *self.place(rank);
         match next {
             // What it spends between two such polls depends on the machine.
             RankAction::Request(Request::Poll { poll, .. })
-                if (poll.limit_ns.is_none() || is_start) && !place.has_answers =>
+                if (poll.limit_ns.is_none() || holds) && !place.has_answers =>
             {
                 place.state = RankState::Held(poll);
             }

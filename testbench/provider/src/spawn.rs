@@ -4,6 +4,7 @@
 //! that does not depend on the machine.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
 
 use crate::collective::MpiLibrary;
 use crate::process::{begin_spawn, end_spawn, takes_part};
@@ -24,6 +25,9 @@ fn start(
         unsafe { own_rank(communicator, &raw mut rank) };
     }
     let is_root = rank == root && takes_part();
+    // The threads of a process start others one after the other.
+    static STARTS: Mutex<()> = Mutex::new(());
+    let _turn = is_root.then(|| STARTS.lock().unwrap_or_else(PoisonError::into_inner));
     if is_root {
         begin_spawn(u32::try_from(count()).unwrap_or_default());
     }
@@ -106,7 +110,9 @@ pub unsafe extern "C" fn MPI_Comm_spawn_multiple(
     let all = || {
         let commands = usize::try_from(count).unwrap_or_default();
         // SAFETY: the root gives a number for each command.
-        (0..commands).map(|at| unsafe { most.add(at).read() }).sum()
+        (0..commands)
+            .map(|at| unsafe { most.add(at).read() })
+            .fold(0, c_int::saturating_add)
     };
     start(root, communicator, all, real)
 }

@@ -38,15 +38,14 @@ fn answer_children(process: &mut Process, count: usize) -> Vec<u32> {
     numbers
 }
 
-/// Three times rank 0 starts two processes, of which the later ones have the places of the first; a message to one that has ended is lost.
-fn start_children(mut process: Process, rank: usize) {
+/// Three times rank 0 starts two processes, which have these numbers: the later ones have places of earlier ones. A message to one that has ended is lost.
+fn start_children(numbers: [[u32; 2]; 3], mut process: Process, rank: usize) {
     let mut children = Vec::new();
-    for time in 0..3 {
+    for numbers in numbers {
         if rank == 0 {
             children.extend(process.spawn(2, child));
         }
-        let numbers = answer_children(&mut process, 2);
-        assert_eq!(numbers, [[2, 3], [4, 5], [8, 9]][time]);
+        assert_eq!(answer_children(&mut process, 2), numbers);
         if rank == 0 {
             process.say(&Request::Spawned { spent_ns: 0 });
         }
@@ -67,8 +66,21 @@ fn start_children(mut process: Process, rank: usize) {
 
 #[test]
 fn processes_that_a_rank_starts_get_places() {
-    for network in [GM, EMP] {
-        let run = || run_of((Mode::Messages, 1), network, (2, 6), start_children);
+    for (network, universe, numbers) in [
+        (GM, 6, [[2, 3], [4, 5], [8, 9]]),
+        (EMP, 6, [[2, 3], [4, 5], [8, 9]]),
+        (GM, 4, [[2, 3], [6, 7], [10, 11]]),
+    ] {
+        let run = || {
+            run_of(
+                (Mode::Messages, 1),
+                network,
+                (2, universe),
+                move |process, rank| {
+                    start_children(numbers, process, rank);
+                },
+            )
+        };
         let first = run();
         assert!(first.is_good(), "{:?}", first.problems);
         assert_eq!(first.trace_hash, run().trace_hash);
@@ -100,11 +112,30 @@ fn processes_that_cannot_begin_end_the_run() {
         });
         process.await_answers(1);
     };
+    let absent_for_one_that_looks_at_the_time: Rank = |mut process| {
+        process.say(&Request::Spawn {
+            spent_ns: 0,
+            count: 2,
+        });
+        process.next();
+        while process.poll(Some(1000)).1.is_some() {}
+    };
+    let twice: Rank = |mut process| {
+        for _ in 0..2 {
+            process.say(&Request::Spawn {
+                spent_ns: 0,
+                count: 1,
+            });
+            process.next();
+        }
+    };
     let too_late: Rank = |mut process| {
         process.spawn(1, |mut process, _| {
+            process.send(0, 0, &[]);
             process.await_answers(1);
         });
-        process.poll(None);
+        process.await_answers(1);
+        process.say(&Request::Spawned { spent_ns: 0 });
         process.spawn(2, |_, _| ());
     };
     let strange: Rank = |mut process| {
@@ -128,6 +159,11 @@ fn processes_that_cannot_begin_end_the_run() {
             absent,
             "rank 0 has started 2 processes, of which 0 have begun MPI",
         ),
+        (
+            absent_for_one_that_looks_at_the_time,
+            "rank 0 has started 2 processes, of which 0 have begun MPI",
+        ),
+        (twice, "rank 0 starts processes while it starts others"),
         (too_late, "rank 0 waits for places to start 2 processes"),
         (strange, "rank 0 sends to rank 3"),
     ] {
