@@ -87,49 +87,44 @@ fn processes_that_a_rank_starts_get_places() {
     }
 }
 
+/// Says that it starts so many processes.
+fn say_spawn(process: &mut Process, count: u32) {
+    process.say(&Request::Spawn { spent_ns: 0, count });
+}
+
+/// The one rank of a world with three places does this; what the run says.
+fn check(rank: fn(Process), said: &str) {
+    let summary = run_of((Mode::Messages, 1), GM, (1, 3), move |process, _| {
+        rank(process)
+    });
+    let text = problem(&summary);
+    assert!(text.contains(said), "{text}");
+}
+
 #[test]
-fn processes_that_cannot_begin_end_the_run() {
-    type Rank = fn(Process);
-    let too_many: Rank = |mut process| drop(process.spawn(3, |_, _| ()));
-    let uncalled: Rank = |mut process| {
-        let path = process.path.clone();
-        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
+fn processes_that_never_come_end_the_run() {
+    let said = "rank 0 has started 2 processes, of which 0 have begun MPI";
+    let waits = |mut process: Process| {
+        say_spawn(&mut process, 2);
         process.await_answers(1);
     };
-    let of_another_size: Rank = |mut process| {
-        let path = process.path.clone();
-        process.say(&Request::Spawn {
-            spent_ns: 0,
-            count: 2,
-        });
-        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
-        process.await_answers(1);
-    };
-    let absent: Rank = |mut process| {
-        process.say(&Request::Spawn {
-            spent_ns: 0,
-            count: 2,
-        });
-        process.await_answers(1);
-    };
-    let absent_for_one_that_looks_at_the_time: Rank = |mut process| {
-        process.say(&Request::Spawn {
-            spent_ns: 0,
-            count: 2,
-        });
+    let looks_at_the_time = |mut process: Process| {
+        say_spawn(&mut process, 2);
         process.next();
         while process.poll(Some(1000)).1.is_some() {}
     };
-    let twice: Rank = |mut process| {
-        for _ in 0..2 {
-            process.say(&Request::Spawn {
-                spent_ns: 0,
-                count: 1,
-            });
-            process.next();
-        }
-    };
-    let too_late: Rank = |mut process| {
+    check(waits, said);
+    check(looks_at_the_time, said);
+}
+
+#[test]
+fn processes_without_a_place_end_the_run() {
+    let too_many = |mut process: Process| drop(process.spawn(3, |_, _| ()));
+    check(
+        too_many,
+        "asks for 3 processes, and there are 3 places, of which the ranks have 1",
+    );
+    let too_late = |mut process: Process| {
         process.spawn(1, |mut process, _| {
             process.send(0, 0, &[]);
             process.await_answers(1);
@@ -138,39 +133,40 @@ fn processes_that_cannot_begin_end_the_run() {
         process.say(&Request::Spawned { spent_ns: 0 });
         process.spawn(2, |_, _| ());
     };
-    let strange: Rank = |mut process| {
+    check(too_late, "rank 0 waits for places to start 2 processes");
+}
+
+#[test]
+fn strange_processes_end_the_run() {
+    let uncalled = |mut process: Process| {
+        let path = process.path.clone();
+        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
+        process.await_answers(1);
+    };
+    check(
+        uncalled,
+        "starts further ranks otherwise than by MPI_Comm_spawn",
+    );
+    let of_another_size = |mut process: Process| {
+        let path = process.path.clone();
+        say_spawn(&mut process, 2);
+        thread::spawn(move || Process::connect_of("other", &path, 0, 1));
+        process.await_answers(1);
+    };
+    check(
+        of_another_size,
+        "rank 0 belongs to a job of 1 processes (other), not to the 2",
+    );
+    let twice = |mut process: Process| {
+        for _ in 0..2 {
+            say_spawn(&mut process, 1);
+            process.next();
+        }
+    };
+    check(twice, "rank 0 starts processes while it starts others");
+    let to_nobody = |mut process: Process| {
         process.send(3, 0, &[]);
         process.await_answers(1);
     };
-    for (rank, said) in [
-        (
-            too_many,
-            "asks for 3 processes, and there are 3 places, of which the ranks have 1",
-        ),
-        (
-            uncalled,
-            "starts further ranks otherwise than by MPI_Comm_spawn",
-        ),
-        (
-            of_another_size,
-            "rank 0 belongs to a job of 1 processes (other), not to the 2",
-        ),
-        (
-            absent,
-            "rank 0 has started 2 processes, of which 0 have begun MPI",
-        ),
-        (
-            absent_for_one_that_looks_at_the_time,
-            "rank 0 has started 2 processes, of which 0 have begun MPI",
-        ),
-        (twice, "rank 0 starts processes while it starts others"),
-        (too_late, "rank 0 waits for places to start 2 processes"),
-        (strange, "rank 0 sends to rank 3"),
-    ] {
-        let summary = run_of((Mode::Messages, 1), GM, (1, 3), move |process, _| {
-            rank(process)
-        });
-        let text = problem(&summary);
-        assert!(text.contains(said), "{text}");
-    }
+    check(to_nobody, "rank 0 sends to rank 3");
 }
