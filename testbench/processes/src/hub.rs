@@ -174,7 +174,7 @@ impl Hub {
         self.eager_bytes.load(Ordering::Relaxed)
     }
 
-    /// One more process was started by a rank; the number of all.
+    /// Counts one more process that a rank has started; gives the number of all.
     pub(crate) fn count_spawned(&self) -> u64 {
         1 + self.spawned.fetch_add(1, Ordering::Relaxed)
     }

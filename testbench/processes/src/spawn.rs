@@ -1,13 +1,14 @@
 //! Processes that a program starts while it runs (`MPI_Comm_spawn`).
 //!
-//! They get places that no process has: those beyond the ranks of the launch (`--universe` is the number of all places), and those that processes of an
-//! earlier start have left. A process's number in the run tells its place, and how many had the place before it; so a message to a process whose place
-//! another one has is lost.
+//! New processes get places that no process has: those beyond the ranks of the launch (`--universe` is the number of all places), and those that
+//! processes of an earlier start have left. A process's number in the run tells its place, and how many had the place before it; so a message to a
+//! process whose place another one has is lost.
 //!
 //! The operating system decides when the new processes have connected. So a rank says before it starts others ([`Hub::begin_spawn`]), and from the
 //! moment at which all wait for each other simulated time stands until they are there: they begin at that time ([`Hub::admit`]). Until the rank has
 //! its result, time also stands for some real time whenever all wait for each other, for the starter, or for a time: MPI libraries read the clock while
-//! they wait for the new processes, which the starter lets wait. Starts follow each other in the order in which the ranks ask for them, which is that of simulated time.
+//! they wait for the new processes, which the starter lets wait. Starts follow each other in the order in which the ranks ask for them, which is that of
+//! simulated time.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ pub(crate) struct Spawn {
     parent: usize,
     /// Processes that have connected and do not have a place yet, by their ranks among these.
     connected: Vec<Option<ProcessConnection>>,
-    /// They have their places.
+    /// Whether the processes have their places.
     is_admitted: bool,
     /// Time at which the last one had connected.
     complete: Option<Instant>,
