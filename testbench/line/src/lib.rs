@@ -94,7 +94,7 @@ impl Line {
                 Ok(None) => {}
                 Err(error) => self.give_up(&error.to_string()),
             }
-            let mut bytes = vec![0_u8; decoder.lacks().clamp(64 << 10, 1 << 20)];
+            let mut bytes = vec![0_u8; decoder.lacks().clamp(4 << 10, 1 << 20)];
             let (start, length) = (bytes.as_mut_ptr(), bytes.len());
             // SAFETY: the call writes into these bytes.
             let came = unsafe { libc::syscall(libc::SYS_read, self.descriptor, start, length) };

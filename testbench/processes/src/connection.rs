@@ -6,8 +6,14 @@ use std::time::Duration;
 
 use lanigon_requests::{Answer, Decoder, Request, RequestError};
 
-/// Bytes that are read at once at least.
-const STEP_BYTES: usize = 64 << 10;
+use crate::placement::Placement;
+
+/// Bytes that are read at once at least: most requests are short.
+const LEAST_BYTES: usize = 4 << 10;
+/// Bytes that are read at once at most.
+const MOST_BYTES: usize = 1 << 20;
+/// A process that does not read its answers within this time is as if it had closed the socket.
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Result of a read.
 #[derive(Debug)]
@@ -25,8 +31,11 @@ pub(crate) enum Incoming {
 pub(crate) struct ProcessConnection {
     stream: UnixStream,
     decoder: Decoder,
+    /// Time limits of reads and writes that the socket has.
+    limits: (Option<Duration>, Option<Duration>),
     /// The process's number in the operating system.
-    pub(crate) process: u32,
+    process: u32,
+    placement: Option<Placement>,
 }
 
 impl ProcessConnection {
@@ -34,8 +43,21 @@ impl ProcessConnection {
         Self {
             stream,
             decoder: Decoder::default(),
+            limits: (None, None),
             process: 0,
+            placement: None,
         }
+    }
+
+    /// The process has told its number in the operating system.
+    pub(crate) fn set_process(&mut self, process: u32) {
+        self.process = process;
+        self.placement = Some(Placement::new(process));
+    }
+
+    /// Number of the process in the operating system.
+    pub(crate) const fn process(&self) -> u32 {
+        self.process
     }
 
     /// Waits for the next request for so long at most.
@@ -44,14 +66,20 @@ impl ProcessConnection {
             if let Some(request) = Request::next(&mut self.decoder)? {
                 return Ok(Incoming::Request(request));
             }
-            // A socket whose time limit cannot be set is closed.
-            if self.stream.set_read_timeout(Some(limit)).is_err() {
-                return Ok(Incoming::Closed);
+            if self.limits.0 != Some(limit) {
+                // A socket whose time limit cannot be set is closed.
+                if self.stream.set_read_timeout(Some(limit)).is_err() {
+                    return Ok(Incoming::Closed);
+                }
+                self.limits.0 = Some(limit);
             }
-            let mut bytes = vec![0; self.decoder.lacks().clamp(STEP_BYTES, 16 * STEP_BYTES)];
+            let mut bytes = vec![0; self.decoder.lacks().clamp(LEAST_BYTES, MOST_BYTES)];
             match self.stream.read(&mut bytes) {
                 Ok(0) => return Ok(Incoming::Closed),
-                Ok(count) => self.decoder.extend(&bytes[..count]),
+                Ok(count) => {
+                    self.decoder.extend(&bytes[..count]);
+                    self.placement.iter_mut().for_each(Placement::end_turn);
+                }
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
                     ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(Incoming::Nothing),
@@ -61,12 +89,15 @@ impl ProcessConnection {
         }
     }
 
-    /// Answers. A process that does not read its answers within this time is as if it had closed the socket.
+    /// Answers.
     pub(crate) fn answer(&mut self, answers: &[Answer]) -> io::Result<()> {
         let mut bytes = Vec::new();
         answers.iter().for_each(|answer| answer.write(&mut bytes));
-        self.stream
-            .set_write_timeout(Some(Duration::from_secs(10)))?;
+        if self.limits.1.is_none() {
+            self.stream.set_write_timeout(Some(WRITE_LIMIT))?;
+            self.limits.1 = Some(WRITE_LIMIT);
+        }
+        self.placement.iter_mut().for_each(Placement::begin_turn);
         self.stream.write_all(&bytes)
     }
 }

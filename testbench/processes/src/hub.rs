@@ -317,7 +317,7 @@ impl Hub {
                 what: other_version(hello.version),
             });
         }
-        connection.process = hello.process;
+        connection.set_process(hello.process);
         Ok(Some((hello, connection)))
     }
 

@@ -39,6 +39,7 @@ mod launch;
 mod memory;
 mod messages;
 mod network;
+mod placement;
 mod program;
 mod programs;
 mod rank;
