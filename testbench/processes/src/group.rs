@@ -4,14 +4,16 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use lanigon_requests::SOCKET_VARIABLE;
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -51,13 +53,13 @@ pub fn library(
 
 /// A folder for the files of one run, which is removed at its end.
 #[derive(Debug)]
-pub(crate) struct Folder(pub(crate) PathBuf);
+struct Folder(PathBuf);
 
 /// Begin of the names of these folders; the process that has made one follows, and a number.
 const FOLDER: &str = "lanigon-launch-";
 
 impl Folder {
-    pub(crate) fn new() -> io::Result<Self> {
+    fn new() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let all = env::temp_dir();
@@ -83,26 +85,58 @@ impl Drop for Folder {
     }
 }
 
-/// Processes that run, in process groups of their own. They end with it.
-#[derive(Debug, Default)]
+/// Processes of one run, in process groups of their own, with the folder for their socket. They end with it.
+#[derive(Debug)]
 pub(crate) struct ProcessGroup {
     running: Vec<(Pid, JoinHandle<Option<i32>>)>,
+    folder: Folder,
 }
 
 impl ProcessGroup {
+    /// Without any process.
+    ///
+    /// # Errors
+    /// [`StartError::Socket`].
+    pub(crate) fn new() -> Result<Self, StartError> {
+        Ok(Self {
+            running: Vec::new(),
+            folder: Folder::new().map_err(StartError::Socket)?,
+        })
+    }
+
+    /// Folder for files of the run.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// Path of the socket to which the processes will connect.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.0.join("world")
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Adds a process, the first of its process group. `ended` is set when it has ended.
-    pub(crate) fn add(&mut self, child: Child, ended: Arc<AtomicBool>) {
-        let id = Pid::from_child(&child);
+    /// Starts a process, the first of a process group. `ended` is set when it has ended. Gives its number.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn start(
+        &mut self,
+        command: &mut Command,
+        ended: Arc<AtomicBool>,
+    ) -> io::Result<u32> {
+        command.env(SOCKET_VARIABLE, self.socket()).process_group(0);
+        let child = command.spawn()?;
+        let (number, id) = (child.id(), Pid::from_child(&child));
         let waiting = thread::spawn(move || {
             let code = wait(child);
             ended.store(true, Ordering::Relaxed);
             code
         });
         self.running.push((id, waiting));
+        Ok(number)
     }
 
     /// Waits for a while for the end of those processes that end by themselves, and ends what is left then. Gives the exit codes: of those that have
@@ -128,7 +162,28 @@ impl ProcessGroup {
                 let _ = kill_process_group(id, Signal::KILL);
                 waiting.join().ok().flatten().filter(|_| by_itself)
             });
-        codes.collect()
+        let codes = codes.collect();
+        self.end_others();
+        codes
+    }
+
+    /// Ends processes that have left their process group (`setsid`). The socket in their environment tells whose they are.
+    fn end_others(&self) {
+        let mut mark = Vec::from(SOCKET_VARIABLE);
+        mark.push(b'=');
+        mark.extend_from_slice(self.socket().as_os_str().as_bytes());
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let number = entry.file_name();
+            let number = number.to_str().and_then(|name| name.parse().ok());
+            let Some(process) = number.and_then(Pid::from_raw) else {
+                continue;
+            };
+            // Those of other users cannot be read, and are none of the run.
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|one| one == mark) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
     }
 }
 

@@ -7,12 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use std::os::unix::process::CommandExt;
-
-use lanigon_requests::{LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, SOCKET_VARIABLE};
+use lanigon_requests::{LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 
 use crate::error::StartError;
-use crate::group::{Folder, ProcessGroup};
+use crate::group::ProcessGroup;
 use crate::hub::Hub;
 
 /// Place of what processes write to their standard output.
@@ -56,7 +54,6 @@ pub struct ProgramCommand {
 #[derive(Debug)]
 pub struct Programs {
     group: ProcessGroup,
-    folder: Folder,
     library: PathBuf,
     output: Output,
 }
@@ -68,8 +65,7 @@ impl Programs {
     /// [`StartError`].
     pub fn new(library: &Path, output: Output) -> Result<Self, StartError> {
         Ok(Self {
-            group: ProcessGroup::default(),
-            folder: Folder::new().map_err(StartError::Socket)?,
+            group: ProcessGroup::new()?,
             library: library.canonicalize().unwrap_or_else(|_| library.into()),
             output,
         })
@@ -78,7 +74,7 @@ impl Programs {
     /// Path of the socket to which the processes will connect.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.folder.0.join("world")
+        self.group.socket()
     }
 
     pub(crate) fn have_started(&self) -> bool {
@@ -111,19 +107,17 @@ impl Programs {
             command
                 .args(arguments)
                 .env("LD_PRELOAD", &self.library)
-                .env(SOCKET_VARIABLE, self.socket())
                 .env(RANK_VARIABLE, rank.to_string())
                 .env(SIZE_VARIABLE, ranks.to_string())
-                .env_remove(LINE_VARIABLE)
-                .process_group(0);
+                .env_remove(LINE_VARIABLE);
             if Some(rank) != reader {
                 command.stdin(Stdio::null());
             }
-            let child = command.spawn().map_err(|error| StartError::Program {
+            let started = self.group.start(&mut command, Arc::clone(ended));
+            started.map_err(|error| StartError::Program {
                 program: program.into(),
                 error,
             })?;
-            self.group.add(child, Arc::clone(ended));
         }
         Ok(())
     }

@@ -3,16 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::symlink;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanigon_requests::{COLLECTIVES_VARIABLE, LIBRARY, PROVIDER, SOCKET_VARIABLE};
+use lanigon_requests::{COLLECTIVES_VARIABLE, LIBRARY, PROVIDER};
 
 use crate::error::StartError;
-use crate::group::{Folder, ProcessGroup, find};
+use crate::group::{ProcessGroup, find};
 use crate::programs::Output;
 
 /// Starters that are known, for messages.
@@ -142,7 +141,6 @@ fn recognise(text: &str) -> Option<(Library, String)> {
 #[derive(Debug)]
 pub struct Starter {
     kind: StarterKind,
-    folder: Folder,
     library: PathBuf,
     group: ProcessGroup,
     /// Barriers are the boards'.
@@ -155,15 +153,14 @@ impl Starter {
     /// # Errors
     /// [`StartError`].
     pub fn new(kind: StarterKind, provider: &Path) -> Result<Self, StartError> {
-        let folder = Folder::new().map_err(StartError::Socket)?;
-        let library = folder.0.join(LIBRARY);
+        let group = ProcessGroup::new()?;
+        let library = group.folder().join(LIBRARY);
         let provider = provider.canonicalize().map_err(StartError::Socket)?;
         symlink(provider, &library).map_err(StartError::Socket)?;
         Ok(Self {
             kind,
-            folder,
             library,
-            group: ProcessGroup::default(),
+            group,
             uses_boards: false,
         })
     }
@@ -176,7 +173,7 @@ impl Starter {
     /// Path of the socket to which the processes will connect.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.folder.0.join("world")
+        self.group.socket()
     }
 
     pub(crate) fn has_started(&self) -> bool {
@@ -215,10 +212,8 @@ impl Starter {
             .args(arguments)
             .args(program)
             .envs(variables)
-            .env("FI_PROVIDER_PATH", &self.folder.0)
-            .env("FI_PROVIDER", PROVIDER)
-            .env(SOCKET_VARIABLE, self.socket())
-            .process_group(0);
+            .env("FI_PROVIDER_PATH", self.group.folder())
+            .env("FI_PROVIDER", PROVIDER);
         match self.uses_boards {
             true => command.env(COLLECTIVES_VARIABLE, "1"),
             false => command.env_remove(COLLECTIVES_VARIABLE),
@@ -230,10 +225,7 @@ impl Starter {
         if folder.is_some() || io::stdin().is_terminal() {
             command.stdin(Stdio::null());
         }
-        let child = command.spawn().map_err(failed)?;
-        let process = child.id();
-        self.group.add(child, ended);
-        Ok(process)
+        self.group.start(&mut command, ended).map_err(failed)
     }
 
     /// Waits for the end of the starter for a while, and ends what is left then. Gives the exit code of the program, if it has ended by itself.

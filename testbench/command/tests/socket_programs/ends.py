@@ -42,6 +42,9 @@ elif HOW == "fork" and RANK == 1:
     text = subprocess.run(["echo", "a child"], capture_output=True).stdout
     assert text == b"a child\n"
     connect().sendall(text)
+elif HOW == "daemon":
+    # It has left the process group, and its parent has ended.
+    subprocess.run("setsid sleep 3607.25 < /dev/null > /dev/null 2>&1 &", shell=True)
 elif HOW == "spin":
     while True:
         pass

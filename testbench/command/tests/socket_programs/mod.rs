@@ -203,6 +203,7 @@ fn programs_that_end_otherwise_are_told() {
         ("kill", 137, "all is done"),
         ("wait", 1, "rank 0 waits for bytes; rank 1 waits for bytes"),
         ("fork", 0, "all is done"),
+        ("daemon", 0, "all is done"),
         ("become", 7, "all is done"),
         ("alone", 1, "rank 0 waits for a connection"),
     ] {
@@ -217,6 +218,7 @@ fn programs_that_end_otherwise_are_told() {
         let has_failed = text.contains("all is done") && code != 0;
         assert!(is_named || !has_failed, "{how}: {error}");
     }
+    assert!(!runs("3607.25"), "a process is left");
 }
 
 /// Whether a process runs with this word.
