@@ -1,4 +1,4 @@
-//! Common part of the libraries in processes of emulated hosts: the [`Line`] to the world, the [`clock`], and waits ([`pause`]).
+//! Common part of the libraries in processes of emulated hosts: the [`Line`] to the world, the [`clock`], the time of computation ([`compute`]), and waits ([`pause`]).
 //!
 //! `liblanigon-fi.so` (MPI) and `liblanigon-sockets.so` are preloaded, so functions of C may be theirs. Nothing here calls one of those: reads and
 //! writes of the line are system calls.
@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub mod clock;
+pub mod compute;
 pub mod pause;
 pub mod real;
 

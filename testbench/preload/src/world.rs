@@ -22,6 +22,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::Line;
 use lanigon_line::clock::{self, TimeSource};
+use lanigon_line::compute;
 use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
 use lanigon_line::real::{others_sleep, real_ns, real_sleep, start_helper, thread};
 use lanigon_requests::{
@@ -132,6 +133,8 @@ static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
 thread_local! {
     /// Looks of this thread at the clock since its last call.
     static LOOKS: Cell<u64> = const { Cell::new(0) };
+    /// Simulated time that this thread has computed since its last call, in ns.
+    static COMPUTED_NS: Cell<u64> = const { Cell::new(0) };
 }
 /// Simulated time of the last answer, in ns, also for a handler of signals that has interrupted a call.
 static TIME_NS: AtomicU64 = AtomicU64::new(0);
@@ -281,6 +284,7 @@ fn start(line: Line) {
     table::inherit();
     CONNECTED.store(true, Ordering::Relaxed);
     clock::start(&TIME);
+    compute::resume();
 }
 
 /// Simulated time of this process, for all of its code.
@@ -340,7 +344,8 @@ unsafe fn await_condition(condition: AwaitedCondition, limit_ns: u64) -> c_int {
 fn spent_ns() -> u64 {
     let looks = LOOKS.get();
     let free = if is_single() { 0 } else { FREE_LOOKS };
-    looks.saturating_sub(free) * CLOCK_NS
+    COMPUTED_NS.set(COMPUTED_NS.get() + compute::computed_ns());
+    looks.saturating_sub(free) * CLOCK_NS + COMPUTED_NS.get()
 }
 
 /// Simulated time in ns. Reading it takes time.
@@ -368,6 +373,7 @@ pub fn wait(call: SocketCall, limit_ns: Option<u64>, other: OtherEnd) -> Option<
             let outcome = world.end(number);
             // Another one leads.
             CHANGED.notify_all();
+            compute::resume();
             return outcome;
         }
         world = step(world);
@@ -414,6 +420,7 @@ impl World {
             since_ns: real_ns(libc::CLOCK_MONOTONIC),
         };
         LOOKS.set(0);
+        COMPUTED_NS.set(0);
         self.slots.insert(number, slot);
         number
     }

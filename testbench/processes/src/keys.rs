@@ -16,9 +16,11 @@ use crate::workload::{MOST_PER_NODE, Mode, Processes};
 /// Pause between the starts of two successive ranks with sockets, in ns.
 const APART_NS: u64 = 1_000_000;
 
+const SOCKETS: Mode = Mode::Sockets { apart_ns: APART_NS };
+
 const INTERFACES: [(&str, Mode); 2] = [
-    ("sockets", Mode::Sockets { apart_ns: APART_NS }),
-    ("mpi", Mode::Messages),
+    (SOCKETS.interface(), SOCKETS),
+    (Mode::Messages.interface(), Mode::Messages),
 ];
 
 keys! {
@@ -53,6 +55,12 @@ keys! {
         "all",
         "mpi: so many begin; MPI_Comm_spawn gets the other places",
     );
+    COMPUTE = key(
+        "compute",
+        Number(0.0, 1e6),
+        "none",
+        "simulated ns for each ns of processor time",
+    );
     STARTER = key("mpiexec", Text, "mpiexec", "mpi: the starter of the MPI library");
 }
 
@@ -73,30 +81,22 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     let apart = table.find(&APART);
     let per_node = table.find(&PER_NODE);
     let ranks = table.find(&RANKS);
+    let compute = table.find(&COMPUTE);
     let starter = table.find(&STARTER);
-    let (is_mpi, has_command) = (mode == Mode::Messages, !words.is_empty());
-    for (item, applies, what) in [
-        (&interface, has_command, "goes with a command"),
-        (
-            &apart,
-            has_command && !is_mpi,
-            "goes with a command and sockets",
-        ),
-        (
-            &per_node,
-            has_command && is_mpi,
-            "goes with a command and interface = \"mpi\"",
-        ),
-        (
-            &ranks,
-            has_command && is_mpi,
-            "goes with a command and interface = \"mpi\"",
-        ),
-        (
-            &starter,
-            has_command && is_mpi,
-            "goes with a command and interface = \"mpi\"",
-        ),
+    let is_mpi = mode == Mode::Messages;
+    let of_commands = (!words.is_empty(), "goes with a command");
+    let of_sockets = (of_commands.0 && !is_mpi, "goes with a command and sockets");
+    let of_mpi = (
+        of_commands.0 && is_mpi,
+        "goes with a command and interface = \"mpi\"",
+    );
+    for (item, (applies, what)) in [
+        (&interface, of_commands),
+        (&compute, of_commands),
+        (&apart, of_sockets),
+        (&per_node, of_mpi),
+        (&ranks, of_mpi),
+        (&starter, of_mpi),
     ] {
         if let Some(item) = item.as_ref().filter(|_| !applies) {
             return Err(item.place.refuse(what));
@@ -117,6 +117,7 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     }
     Ok(Processes {
         ranks: begin,
+        compute: compute.map(|item| item.amount()).transpose()?,
         words,
         command_place,
         starter: match starter {

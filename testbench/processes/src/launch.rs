@@ -161,6 +161,7 @@ fn command(own: &Processes, folder: &Path) -> ProgramCommand {
             true => ".".into(),
             false => folder.into(),
         }),
+        compute: own.compute,
     }
 }
 
@@ -221,9 +222,7 @@ impl Launch {
         match &mut *self.state() {
             LaunchState::Mpi(starter) if !starter.has_started() => {
                 let command = &self.commands[0];
-                let place = (self.output, command.folder.as_deref());
-                let ranks = (command.ranks, self.hub.universe());
-                let started = starter.start(ranks, &command.words, ended, place);
+                let started = starter.start(command, self.hub.universe(), ended, self.output);
                 started.map(|process| self.hub.set_starter(process))
             }
             LaunchState::Sockets(programs) if !programs.have_started() => {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanigon_requests::{LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
+use lanigon_requests::{COMPUTE_VARIABLE, LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 
 use crate::error::StartError;
 use crate::group::ProcessGroup;
@@ -40,7 +40,7 @@ impl Output {
 }
 
 /// A program, and how many ranks run it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProgramCommand {
     /// Number of ranks that run the command.
     pub ranks: usize,
@@ -48,6 +48,21 @@ pub struct ProgramCommand {
     pub words: Vec<OsString>,
     /// Folder in which they run; `None`: that of this process.
     pub folder: Option<PathBuf>,
+    /// Simulated time of each nanosecond of processor time of the program's own computation, in ns; `None`: computation takes none.
+    pub compute: Option<f64>,
+}
+
+impl ProgramCommand {
+    /// Gives a process its folder and the time of its computation.
+    pub(crate) fn give(&self, command: &mut Command) {
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        match self.compute {
+            Some(factor) => command.env(COMPUTE_VARIABLE, factor.to_string()),
+            None => command.env_remove(COMPUTE_VARIABLE),
+        };
+    }
 }
 
 /// Processes that have sockets. They end with it.
@@ -95,15 +110,13 @@ impl Programs {
         let all = commands
             .iter()
             .flat_map(|command| std::iter::repeat_n(command, command.ranks));
-        for (rank, ProgramCommand { words, folder, .. }) in all.enumerate() {
-            let Some((program, arguments)) = words.split_first() else {
+        for (rank, own) in all.enumerate() {
+            let Some((program, arguments)) = own.words.split_first() else {
                 continue;
             };
             let mut command = Command::new(program);
             self.output.of(&mut command);
-            if let Some(folder) = folder {
-                command.current_dir(folder);
-            }
+            own.give(&mut command);
             command
                 .args(arguments)
                 .env("LD_PRELOAD", &self.library)

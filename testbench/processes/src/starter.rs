@@ -12,7 +12,7 @@ use lanigon_requests::{COLLECTIVES_VARIABLE, LIBRARY, PROVIDER};
 
 use crate::error::StartError;
 use crate::group::{ProcessGroup, find};
-use crate::programs::Output;
+use crate::programs::{Output, ProgramCommand};
 
 /// Starters that are known, for messages.
 const KNOWN: &str = "Open MPI 4 and 5, and MPICH 4 and 5";
@@ -180,19 +180,18 @@ impl Starter {
         !self.group.is_empty()
     }
 
-    /// Starts the ranks of a program, in a folder if one is given; with those that they start they may be as many as `universe`. `ended` is set when all
-    /// have ended. Gives the number of the starter's process.
+    /// Starts the ranks of a program; with those that they start they may be as many as `universe`. `ended` is set when all have ended. Gives the number of the starter's process.
     ///
     /// # Errors
     /// [`StartError`].
     pub fn start(
         &mut self,
-        (ranks, universe): (usize, usize),
-        program: &[OsString],
+        own: &ProgramCommand,
+        universe: usize,
         ended: Arc<AtomicBool>,
-        (output, folder): (Output, Option<&Path>),
+        output: Output,
     ) -> Result<u32, StartError> {
-        let (arguments, variables) = self.kind.arguments((ranks, universe), &self.library);
+        let (arguments, variables) = self.kind.arguments((own.ranks, universe), &self.library);
         let failed = |error| StartError::Starter {
             program: self.kind.program.clone(),
             error,
@@ -210,7 +209,7 @@ impl Starter {
         }
         command
             .args(arguments)
-            .args(program)
+            .args(&own.words)
             .envs(variables)
             .env("FI_PROVIDER_PATH", self.group.folder())
             .env("FI_PROVIDER", PROVIDER);
@@ -219,10 +218,8 @@ impl Starter {
             false => command.env_remove(COLLECTIVES_VARIABLE),
         };
         output.of(&mut command);
-        if let Some(folder) = folder {
-            command.current_dir(folder);
-        }
-        if folder.is_some() || io::stdin().is_terminal() {
+        own.give(&mut command);
+        if own.folder.is_some() || io::stdin().is_terminal() {
             command.stdin(Stdio::null());
         }
         self.group.start(&mut command, ended).map_err(failed)

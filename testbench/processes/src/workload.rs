@@ -17,7 +17,7 @@ use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running,
     Workload, WorkloadType, grouped, read_records,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
@@ -62,6 +62,16 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// Name of the interface, in scenarios and results.
+    pub(crate) const fn interface(self) -> &'static str {
+        match self {
+            Self::Messages => "mpi",
+            Self::Sockets { .. } => "sockets",
+        }
+    }
+}
+
 /// Processes of this machine: as many on each node, in the order of the ranks.
 #[derive(Debug, Clone)]
 pub struct Processes {
@@ -75,6 +85,8 @@ pub struct Processes {
     pub hub: Option<Arc<Hub>>,
     /// Number of ranks that the run starts; `None`: of all places. Others are for processes that these start.
     pub(crate) ranks: Option<usize>,
+    /// Simulated time of each nanosecond of the programs' processor time, in ns; `None`: computation takes none.
+    pub compute: Option<f64>,
     /// The program and its arguments, if the run is to start it.
     pub(crate) words: Vec<OsString>,
     /// Position of these words in the scenario.
@@ -193,6 +205,7 @@ impl Workload for Processes {
             spawned: hub.map_or(0, |hub| hub.spawned()),
             messages: all.messages,
             bytes: all.bytes,
+            compute: self.compute,
             exit_codes,
         };
         (Some(Arc::new(outcome)), problems)
@@ -209,6 +222,7 @@ impl Processes {
             per_node,
             hub,
             ranks: None,
+            compute: None,
             words: Vec::new(),
             command_place: None,
             starter: PathBuf::new(),
@@ -268,7 +282,7 @@ value_struct!(SentTotals {
 /// Messages and bytes that all ranks have sent.
 #[derive(Debug, Serialize)]
 struct ProcessUse {
-    #[serde(skip)]
+    #[serde(rename = "interface", serialize_with = "as_interface")]
     mode: Mode,
     /// The first one, if other programs may have ranks too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,9 +293,16 @@ struct ProcessUse {
     spawned: u64,
     messages: u64,
     bytes: u64,
+    /// Simulated time of each nanosecond of processor time; without it, computation takes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compute: Option<f64>,
     /// Exit codes by rank, with MPI that of the starter: of those that have ended by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exit_codes: Vec<Option<i32>>,
+}
+
+fn as_interface<S: Serializer>(mode: &Mode, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(mode.interface())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -317,7 +338,12 @@ impl Outcome for ProcessUse {
             let what = if is_one { "exit code" } else { "exit codes" };
             text += &format!(", {what} {}", codes.join(" "));
         }
-        vec![("processes", text)]
+        let mut lines = vec![("processes", text)];
+        if let Some(factor) = self.compute {
+            let text = format!("takes the processor time of this machine times {factor}");
+            lines.push(("computation", text));
+        }
+        lines
     }
 }
 

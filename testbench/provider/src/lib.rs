@@ -5,7 +5,7 @@
 //! matter of the network becomes a request to the world (`lanigon_requests`), which stands while the process runs.
 //!
 //! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
-//! MPI, too, if the boards are to execute them (`collective`), and for the starts of further processes (`spawn`).
+//! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), and for `MPI_Pcontrol` (`compute`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -15,6 +15,7 @@
 mod atomic;
 mod clock;
 mod collective;
+mod compute;
 mod counter;
 mod domain;
 mod endpoint;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use lanigon_line::{Line, clock};
+use lanigon_line::{Line, clock, compute};
 use lanigon_requests::{
     Answer, Class, Decoder, Envelope, Hello, LONGEST_NS, Message, Poll, Request, SOCKET_VARIABLE,
     VERSION, Welcome,
@@ -234,6 +234,7 @@ pub fn connect() -> Result<(), i32> {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     CONNECTED.store(true, Ordering::Relaxed);
     clock::start(&crate::clock::TIME);
+    compute::resume();
     Ok(())
 }
 
@@ -280,6 +281,7 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
                 process.skips = process.next_skips;
                 process.decoder = decoder;
                 process.waits = false;
+                compute::resume();
                 return true;
             }
             Answer::Welcome(_) | Answer::Outcome(..) => line.give_up("an answer to no question"),
@@ -329,12 +331,13 @@ pub fn now_ns() -> u64 {
     };
     let idle_ns = (process.time_ns + process.spent_ns).saturating_sub(process.active_ns);
     process.spent_ns += (idle_ns / CLOCK_PARTS).clamp(CLOCK_NS, LONGEST_CLOCK_NS);
+    process.spent_ns += compute::computed_ns();
     process.clock_reads += 1;
     if process.has_asked {
         drop(process);
         // Only the world knows what the requests since its last answer have taken.
         ask(|process| Request::Time {
-            spent_ns: std::mem::take(&mut process.spent_ns),
+            spent_ns: process.take_spent(),
         });
         process = lock();
     }
@@ -343,14 +346,26 @@ pub fn now_ns() -> u64 {
     now_ns
 }
 
+/// The program wants its computation to take time from now on, or not.
+pub fn count_computation(wanted: bool) {
+    let process = &mut *lock();
+    process.spent_ns += compute::computed_ns();
+    compute::count(wanted);
+}
+
 impl Process {
+    /// Takes the processor time since the last request, with that of the program's own computation if it takes any.
+    fn take_spent(&mut self) -> u64 {
+        std::mem::take(&mut self.spent_ns) + compute::computed_ns()
+    }
+
     /// A poll of a process that has nothing to do for so long, in ns.
     fn idle(&mut self, limit_ns: Option<u64>) -> Request {
         self.clock_reads = 0;
         let endpoints = self.endpoints.iter().flatten();
         let receives: usize = endpoints.map(Endpoint::waiting).sum();
         Request::Poll {
-            spent_ns: std::mem::take(&mut self.spent_ns),
+            spent_ns: self.take_spent(),
             poll: Poll {
                 limit_ns,
                 receives: receives as u32,
@@ -481,7 +496,7 @@ impl Process {
     /// Hands a message to the world.
     fn emit(&mut self, token: u64, rank: u32, envelope: &Envelope, bytes: &[u8]) {
         self.tell_withdrawn();
-        let spent_ns = std::mem::take(&mut self.spent_ns);
+        let spent_ns = self.take_spent();
         let mut request = Vec::with_capacity(bytes.len() + 80);
         Request::write_send_head(spent_ns, token, rank, envelope, bytes.len(), &mut request);
         request.extend_from_slice(bytes);

@@ -29,6 +29,8 @@ pub const COLLECTIVES_VARIABLE: &str = "LANIGON_NIC_COLLECTIVES";
 
 /// Variable with the path of the world's socket.
 pub const SOCKET_VARIABLE: &str = "LANIGON_SOCKET";
+/// Variable with the simulated time that each nanosecond of processor time takes, in ns; without it a program's own computation takes none.
+pub const COMPUTE_VARIABLE: &str = "LANIGON_COMPUTE";
 /// Variable with the epoch of the processes' clocks, in seconds.
 pub const EPOCH_VARIABLE: &str = "LANIGON_EPOCH";
 /// Name of the provider, which MPI libraries ask libfabric for.

@@ -14,12 +14,24 @@ use super::trace::RecordArgs;
 /// Most ranks of a program.
 const MOST_RANKS: u64 = 1024;
 
+/// Largest factor between processor time and simulated time.
+const MOST_FACTOR: f64 = 1e6;
+
+/// A factor between processor time and simulated time.
+fn factor(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    match (0.0..=MOST_FACTOR).contains(&factor) {
+        true => Ok(factor),
+        false => Err(format!("it must lie between 0 and {MOST_FACTOR}")),
+    }
+}
+
 /// Options of `launch`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The program is one of this machine, built with any MPI library that loads providers of libfabric: Open MPI, MPICH,
 mpi4py over them. Each rank has an emulated host, its messages go over the host's board, and it reads simulated time.
-Its own computation takes none.
+Its own computation takes none, unless --compute gives it some.
 
 Examples:
   lanigon launch -n 16 -- ./program arguments
@@ -60,6 +72,9 @@ pub struct LaunchArgs {
     /// Give the program places for so many ranks: those beyond -n are for processes that MPI_Comm_spawn starts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS), conflicts_with = "sockets")]
     pub universe: Option<u64>,
+    /// Let the programs' own computation take time: the processor time of this machine times this factor, but for sections behind MPI_Pcontrol(0), up to MPI_Pcontrol(1). Without it, computation takes none, and results repeat
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub compute: Option<f64>,
     /// The starter of the MPI library
     #[arg(long, value_name = "FILE", default_value = "mpiexec")]
     pub mpiexec: PathBuf,

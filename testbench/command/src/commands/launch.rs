@@ -45,7 +45,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         "--pcap: standard output is the program's"
     );
     let commands = match args.sockets {
-        true => commands(&args.program, args.ranks)?,
+        true => commands(&args.program, args.ranks, args.compute)?,
         false => command(args)?,
     };
     let ranks: usize = commands.iter().map(|command| command.ranks).sum();
@@ -135,12 +135,17 @@ fn command(args: &LaunchArgs) -> anyhow::Result<Vec<ProgramCommand>> {
         ranks,
         words,
         folder,
+        compute: args.compute,
     };
     Ok(vec![command])
 }
 
 /// The programs between colons, each with its number of ranks.
-fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<ProgramCommand>> {
+fn commands(
+    words: &[OsString],
+    ranks: Option<u64>,
+    compute: Option<f64>,
+) -> anyhow::Result<Vec<ProgramCommand>> {
     let parts: Vec<&[OsString]> = words.split(|word| word == ":").collect();
     let only = parts.len() == 1;
     let mut commands = Vec::new();
@@ -166,6 +171,7 @@ fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Progra
             ranks: count,
             words,
             folder: None,
+            compute,
         });
     }
     let sum: usize = commands.iter().map(|command| command.ranks).sum();
@@ -253,7 +259,9 @@ fn scenario(
             );
             let per_node = args.per_node as usize;
             let hub = Some(Arc::clone(hub));
-            *workload = Arc::new(Processes::new(mode, workload.nodes(), per_node, hub));
+            let mut processes = Processes::new(mode, workload.nodes(), per_node, hub);
+            processes.compute = args.compute;
+            *workload = Arc::new(processes);
         }
     }
     let mut workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);

@@ -111,6 +111,24 @@ fn line<'a>(text: &'a str, start: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// Processor time is much longer than what calls take here, so a busy machine changes nothing.
+#[test]
+fn computation_takes_time_if_it_is_to() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "compute", number);
+        let program = program.to_str().unwrap();
+        for (options, took) in [(&[][..], "none"), (&["--compute", "1000"][..], "time")] {
+            let output = command_with(options, starter, 1, &[program]);
+            let output = { output }.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            let expected = format!("computation took {took}, what was left out took less");
+            assert_eq!(line(&text, "computation took"), expected, "{text}");
+            let stated = "computation takes the processor time of this machine times 1000";
+            assert_eq!(text.contains(stated), took == "time", "{text}");
+        }
+    }
+}
+
 #[test]
 fn programs_compute_what_they_should_in_the_same_time() {
     for (number, starter) in starters().iter().enumerate() {

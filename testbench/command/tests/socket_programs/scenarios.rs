@@ -127,6 +127,7 @@ fn programs_run_beside_others_in_the_same_time() {
         assert_eq!(document["processes"][0]["exit_codes"][1], 0);
         assert!(document["processes"][0]["exit_codes"][0].is_null());
         assert_eq!(document["processes"][1]["first_rank"], 2);
+        assert_eq!(document["processes"][1]["interface"], "sockets");
         assert!(error.contains("rank 2 of 3 heard b'hello'"), "{error}");
     }
 }

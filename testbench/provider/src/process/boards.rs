@@ -8,7 +8,7 @@ use super::{Process, is_connected, lock};
 pub fn begin_collective(reduction: Option<ValueReduction>) -> u64 {
     let process = &mut *lock();
     process.is_active();
-    let (token, spent_ns) = (process.next_token, std::mem::take(&mut process.spent_ns));
+    let (token, spent_ns) = (process.next_token, process.take_spent());
     process.next_token += 1;
     process.request(&Request::Collective {
         spent_ns,

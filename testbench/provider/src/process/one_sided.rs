@@ -77,7 +77,7 @@ impl Process {
     }
 
     fn tell_region(&mut self, key: u64, region: Option<Region>) {
-        let spent_ns = std::mem::take(&mut self.spent_ns);
+        let spent_ns = self.take_spent();
         self.has_asked = true;
         self.request(&Request::Region {
             spent_ns,

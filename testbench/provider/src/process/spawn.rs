@@ -7,7 +7,7 @@ use super::{ask, is_connected, lock};
 /// Asks the world to let the process start `count` others, and waits until it may.
 pub fn begin_spawn(count: u32) {
     let request = |process: &mut super::Process| Request::Spawn {
-        spent_ns: std::mem::take(&mut process.spent_ns),
+        spent_ns: process.take_spent(),
         count,
     };
     // Another thread may wait for an answer of the world.
@@ -18,7 +18,7 @@ pub fn begin_spawn(count: u32) {
 pub fn end_spawn() {
     let process = &mut *lock();
     if is_connected() {
-        let spent_ns = std::mem::take(&mut process.spent_ns);
+        let spent_ns = process.take_spent();
         process.request(&Request::Spawned { spent_ns });
     }
 }
