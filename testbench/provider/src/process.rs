@@ -172,6 +172,7 @@ pub fn is_connected() -> bool {
 /// A child of the process is none of the world's: it has real time, and no socket.
 extern "C" fn forked() {
     CONNECTED.store(false, Ordering::Relaxed);
+    clock::stop();
     let socket = SOCKET.swap(-1, Ordering::Relaxed);
     if socket >= 0 {
         Line::new(socket, NAME).close();
@@ -233,7 +234,6 @@ pub fn connect() -> Result<(), i32> {
     // SAFETY: the handler calls only what a child of a process with threads may call.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     CONNECTED.store(true, Ordering::Relaxed);
-    clock::start(&crate::clock::TIME);
     compute::resume();
     Ok(())
 }

@@ -24,5 +24,6 @@ int main(int argc, char **argv)
     printf("computation %s, what was left out %s\n", took ? "took time" : "took none",
            rest && took ? "took more" : "took less");
     MPI_Finalize();
-    return 0;
+    /* Time has begun at a small number: a double tells it to the nanosecond. */
+    return begin < 0 || begin > 1e6;
 }

@@ -123,6 +123,7 @@ fn computation_takes_time_if_it_is_to() {
             let text = String::from_utf8_lossy(&output.stdout);
             let expected = format!("computation took {took}, what was left out took less");
             assert_eq!(line(&text, "computation took"), expected, "{text}");
+            assert_eq!(output.status.code(), Some(0), "{text}");
             let stated = "computation takes the processor time of this machine times 1000";
             assert_eq!(text.contains(stated), took == "time", "{text}");
         }
