@@ -51,6 +51,8 @@ impl Fabric {
             let at = self.mac.tx.address(base, self.mac.tx.reference);
             let descriptor = MacTxDescriptor::from_words(self.sram.words(at));
             let (address, length) = (descriptor.local(), descriptor.length_bytes());
+            let entry = (self.mac.tx.reference, at);
+            self.tell_races(|races| races.frame_described(entry, ctx.now));
             if length == 0 || length as usize > MAXIMUM_BYTES {
                 self.skip_descriptor(length, pc, ctx);
                 continue;
@@ -60,8 +62,7 @@ impl Fabric {
             };
             if self.races.is_some() {
                 let parts = self.parts(sending);
-                let entry = (self.mac.tx.reference, at);
-                self.tell_races(|races| races.frame_taken(entry, parts, ctx.now));
+                self.tell_races(|races| races.frame_taken(parts, ctx.now));
             }
             self.transmit(sending, descriptor.tag(), pc, ctx);
             return true;

@@ -423,21 +423,21 @@ impl BoardRaces {
         }
     }
 
-    /// The transmitter takes the descriptor with this index and address, and the frame in these ranges.
-    pub(crate) fn frame_taken(
-        &mut self,
-        (index, descriptor): (u32, u32),
-        frame: [(u32, u32); 2],
-        now: SimTime,
-    ) {
+    /// The transmitter reads the descriptor with this index and address. Its frame may not be complete yet.
+    pub(crate) fn frame_described(&mut self, (index, descriptor): (u32, u32), now: SimTime) {
         let transmitter = hardware(Initiator::Transmitter, now);
         self.detector
             .see(TRANSMITTER, TakenRing::Transmit.entry(index));
+        self.reads(&transmitter, descriptor, MAC_DESCRIPTOR_BYTES);
+    }
+
+    /// The transmitter takes the frame in these ranges, whose descriptor it has read.
+    pub(crate) fn frame_taken(&mut self, frame: [(u32, u32); 2], now: SimTime) {
+        let transmitter = hardware(Initiator::Transmitter, now);
         self.detector
             .see(TRANSMITTER, by_software(r::TX_BUFFER_PRODUCER));
         self.detector
             .see(TRANSMITTER, by_hardware(r::TX_BUFFER_PRODUCER));
-        self.reads(&transmitter, descriptor, MAC_DESCRIPTOR_BYTES);
         for (address, length) in frame {
             self.reads(&transmitter, address, length);
         }

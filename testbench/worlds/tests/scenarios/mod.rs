@@ -19,6 +19,7 @@ mod gm_mapper;
 mod losses;
 mod mpi;
 mod multicasts;
+mod mutations;
 mod quiet;
 mod race;
 mod races;

@@ -1,0 +1,287 @@
+//! Firmware for two CPUs without one of its critical sections, or with an index that is written too early: the detector of races tells.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use cases::runs_long;
+use emulator::image::Image;
+use emulator::sim::time::SimTime;
+use lanigon_worlds::files::own;
+use lanigon_worlds::simulation::result::RunSummary;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+use super::races::with_image;
+
+/// A change of a file: offsets of words, and the new words.
+type Mutation = Vec<(usize, u32)>;
+
+/// Code of an image.
+struct Code {
+    /// Its words, and their place in the image's file.
+    words: Vec<u32>,
+    start: usize,
+    address: u32,
+}
+
+impl Code {
+    /// All code of an image.
+    fn of(file: &[u8], image: &Image) -> Vec<Self> {
+        let segments = image.segments.iter();
+        let segments = segments.filter(|segment| !segment.bytes.is_empty());
+        let code = segments.map(|segment| {
+            let mut places = file.windows(segment.bytes.len());
+            let words = segment.bytes.chunks_exact(4);
+            let word = |word: &[u8]| u32::from_be_bytes(word.try_into().unwrap());
+            Self {
+                words: words.map(word).collect(),
+                start: places.position(|part| part == segment.bytes).unwrap(),
+                address: segment.run_address,
+            }
+        });
+        code.collect()
+    }
+
+    /// Offset of a word in the file.
+    const fn offset(&self, index: usize) -> usize {
+        self.start + 4 * index
+    }
+}
+
+const NOP: u32 = 0;
+
+/// `sw $zero, offset(base)` of a semaphore's register.
+fn is_toggle(word: u32) -> bool {
+    word >> 26 == 0x2B && word >> 16 & 31 == 0 && matches!(word & 0xFFFF, 0x48 | 0x4C)
+}
+
+/// `lw rt, offset(base)` of the register that the toggle writes.
+fn looks_at(word: u32, toggle: u32) -> bool {
+    let place = |word: u32| (word >> 21 & 31, word & 0xFFFF);
+    word >> 26 == 0x23 && place(word) == place(toggle)
+}
+
+/// Mutations of an image's file that each remove one critical section: the semaphore is neither taken nor released there.
+fn without_semaphore(file: &[u8], image: &Image) -> Vec<Mutation> {
+    let mut mutations: Vec<Mutation> = Vec::new();
+    for code in Code::of(file, image) {
+        let words = &code.words;
+        // In these runs, one CPU alone counts each of the rare events.
+        let counts = |index: usize| {
+            let address = code.address + 4 * index as u32;
+            let mut symbols = image.symbols.iter();
+            let symbol =
+                symbols.find(|symbol| address.wrapping_sub(symbol.address) < symbol.size_bytes);
+            symbol.is_some_and(|symbol| symbol.name.contains("count_rarely"))
+        };
+        let mut open: Option<Mutation> = None;
+        let toggles = (0..words.len()).filter(|&index| is_toggle(words[index]));
+        for at in toggles.filter(|&index| !counts(index)) {
+            let mut behind = at + 1..words.len().min(at + 4);
+            match behind.find(|&look| looks_at(words[look], words[at])) {
+                // It is taken: the look at it always succeeds.
+                Some(look) => {
+                    mutations.extend(open.take());
+                    let taken = 0x2400_0001 | words[look] & 31 << 16;
+                    open = Some(vec![(code.offset(at), NOP), (code.offset(look), taken)]);
+                }
+                None => {
+                    if let Some(open) = &mut open {
+                        open.push((code.offset(at), NOP));
+                    }
+                }
+            }
+        }
+        mutations.extend(open);
+    }
+    mutations
+}
+
+/// Offsets of registers whose writes hand descriptors to the chip: the producer indices of the MAC's transmit ring and of the two DMA rings.
+const INDEX_REGISTERS: [u32; 3] = [0x0F0, 0x100, 0x120];
+const STACK_POINTER: u32 = 29;
+
+/// Registers that an instruction writes, as bits; `None` for jumps, branches and instructions beyond the usual ones.
+const fn written(word: u32) -> Option<u32> {
+    let (target, destination) = (word >> 16 & 31, word >> 11 & 31);
+    match (word >> 26, word & 63) {
+        (0, 0..=7 | 0x20..=0x2B) => Some(1 << destination),
+        (8..=15 | 0x20..=0x26, _) => Some(1 << target),
+        (0x28..=0x2B | 0x2E, _) => Some(0),
+        _ => None,
+    }
+}
+
+/// Value, base and offset of a `sw`.
+fn store(word: u32) -> Option<(u32, u32, u32)> {
+    (word >> 26 == 0x2B).then_some((word >> 16 & 31, word >> 21 & 31, word & 0xFFFF))
+}
+
+/// Places to which code jumps or branches.
+fn targets(code: &Code) -> BTreeSet<usize> {
+    let words = code.words.iter().enumerate();
+    let target = |(index, word): (usize, &u32)| match word >> 26 {
+        1 | 4..=7 => Some((index + 1).wrapping_add_signed((*word as u16).cast_signed().into())),
+        2 | 3 => {
+            let address = code.address & 0xF000_0000 | (word & 0x03FF_FFFF) << 2;
+            Some(address.wrapping_sub(code.address) as usize / 4)
+        }
+        _ => None,
+    };
+    words.filter_map(target).collect()
+}
+
+/// Places where code writes a producer index: of a ring of the chip, or of a queue between the CPUs at one of these addresses.
+fn index_stores(code: &Code, queues: &[u32]) -> Vec<usize> {
+    let mut known = [None; 32];
+    let mut found = Vec::new();
+    for (index, &word) in code.words.iter().enumerate() {
+        let (base, target) = (known[(word >> 21 & 31) as usize], word >> 16 & 31);
+        let offset = (word as u16).cast_signed() as u32;
+        if let Some((value, register, offset_bits)) = store(word) {
+            let is_of_queue =
+                base.is_some_and(|base: u32| queues.contains(&(base.wrapping_add(offset))));
+            let is_of_chip = INDEX_REGISTERS.contains(&offset_bits) && register != STACK_POINTER;
+            found.extend((value != 0 && (is_of_queue || is_of_chip)).then_some(index));
+        }
+        let constant = match word >> 26 {
+            0xF => Some(word << 16),
+            9 => base.map(|base| base.wrapping_add(offset)),
+            0xD => base.map(|base| base | word & 0xFFFF),
+            _ => None,
+        };
+        match written(word) {
+            Some(registers) => (0..32)
+                .filter(|register| registers >> register & 1 != 0)
+                .for_each(|register| known[register] = None),
+            // A function may change any register.
+            None if word >> 26 == 3 || word >> 26 == 0 => known = [None; 32],
+            None => {}
+        }
+        if constant.is_some() {
+            known[target as usize] = constant;
+        }
+    }
+    found
+}
+
+/// The mutation that writes an index before the last word of what it stands for, in the same straight line of code.
+fn before_the_last_word(code: &Code, targets: &BTreeSet<usize>, at: usize) -> Option<Mutation> {
+    let words = &code.words;
+    // The index may be written in the slot behind a jump.
+    let jump = written(words[at - 1]).is_none().then_some(at - 1);
+    let mut between = 0;
+    for place in (0..jump.unwrap_or(at)).rev() {
+        if targets.contains(&(place + 1)) {
+            return None;
+        }
+        let registers = written(words[place])?;
+        if let Some((value, base, _)) = store(words[place])
+            && base != STACK_POINTER
+            && (1 << value | 1 << base) & between == 0
+        {
+            let rest = (place + 1..=at).filter(|index| Some(*index) != jump);
+            let order = rest.chain([place]).map(|index| words[index]);
+            let places = (place..=at).filter(|index| Some(*index) != jump);
+            return Some(places.map(|index| code.offset(index)).zip(order).collect());
+        }
+        between |= registers;
+    }
+    None
+}
+
+/// Mutations of an image's file that each write an index too early.
+fn early_indices(file: &[u8], image: &Image) -> Vec<Mutation> {
+    let queues = image
+        .published
+        .iter()
+        .filter(|words| words.name.starts_with("queue"));
+    let queues: Vec<u32> = queues.map(|words| words.address).collect();
+    let mut mutations = Vec::new();
+    for code in Code::of(file, image) {
+        let targets = targets(&code);
+        let stores = index_stores(&code, &queues);
+        mutations.extend(
+            stores
+                .iter()
+                .filter_map(|at| before_the_last_word(&code, &targets, *at)),
+        );
+    }
+    mutations
+}
+
+/// Scenarios for mutated firmware.
+const RUNS: [&str; 2] = ["restart", "star-with-loss"];
+/// `break`, which stops the CPU.
+const BREAK: u32 = 0xD;
+
+/// The result of a scenario with a changed file.
+fn mutated(scenario: &str, file: &[u8], mutation: &[(usize, u32)]) -> RunSummary {
+    let mut file = file.to_vec();
+    for &(offset, word) in mutation {
+        file[offset..offset + 4].copy_from_slice(&word.to_be_bytes());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mutated.elf");
+    fs::write(&path, file).unwrap();
+    let text = own::project_scenarios().join(format!("{scenario}.toml"));
+    let text = format!("image = {path:?}\n{}", fs::read_to_string(text).unwrap());
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
+    let mut simulation = Simulation::new(&scenario).unwrap();
+    simulation.look_for_races().unwrap();
+    // What is broken may run for ever.
+    let options = RunOptions {
+        max_time: Some(SimTime::from_us(5000)),
+        ..RunOptions::default()
+    };
+    simulation.run(&options, |_| {})
+}
+
+/// Whether the scenario executes what the mutation changes.
+fn is_executed(scenario: &str, file: &[u8], mutation: &Mutation) -> bool {
+    let stops = [(mutation[0].0, BREAK)];
+    !mutated(scenario, file, &stops).stopped.is_empty()
+}
+
+fn is_caught(scenario: &str, file: &[u8], mutation: &Mutation) -> bool {
+    let races = mutated(scenario, file, mutation).races;
+    races.is_some_and(|races| !races.is_empty())
+}
+
+/// Mutates each image in all these ways that a scenario executes; at least 19 of 20 are to be caught.
+#[track_caller]
+fn check(mutations: fn(&[u8], &Image) -> Vec<Mutation>) {
+    let (mut caught, mut escaped) = (0, Vec::new());
+    for image in ["emp-so", "emp-ro", "emp-dsr", "emp-sr"] {
+        let file = fs::read(own::project_images("tigon2").join(image)).unwrap();
+        let original = with_image("restart", image);
+        for mutation in mutations(&file, original.images.image_of(0)) {
+            let mut runs = RUNS.iter();
+            if !runs.clone().any(|run| is_executed(run, &file, &mutation)) {
+                continue;
+            }
+            match runs.any(|run| is_caught(run, &file, &mutation)) {
+                true => caught += 1,
+                false => escaped.push((image, mutation)),
+            }
+        }
+    }
+    let all = caught + escaped.len();
+    assert!(
+        all >= 20 && 20 * caught >= 19 * all,
+        "{caught} of {all} are caught, not {escaped:x?}"
+    );
+}
+
+#[test]
+fn a_missing_semaphore_is_caught() {
+    if runs_long("removed semaphores") {
+        check(without_semaphore);
+    }
+}
+
+#[test]
+fn an_index_that_is_written_too_early_is_caught() {
+    if runs_long("early indices") {
+        check(early_indices);
+    }
+}
