@@ -17,7 +17,7 @@ type Mutation = Vec<(usize, u32)>;
 
 /// Code of an image.
 struct Code {
-    /// Its words, and their place in the image's file.
+    /// Words of the code, and their place in the file of the image.
     words: Vec<u32>,
     start: usize,
     address: u32,
