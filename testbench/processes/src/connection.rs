@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use lanigon_requests::{Answer, Decoder, Request, RequestError};
+use lanigon_requests::{Answer, Decoder, End, Request, RequestError};
 
 use crate::placement::Placement;
 
@@ -35,7 +35,7 @@ pub(crate) struct ProcessConnection {
     limits: (Option<Duration>, Option<Duration>),
     /// The process's number in the operating system.
     process: u32,
-    placement: Option<Placement>,
+    placement: Placement,
 }
 
 impl ProcessConnection {
@@ -45,14 +45,13 @@ impl ProcessConnection {
             decoder: Decoder::default(),
             limits: (None, None),
             process: 0,
-            placement: None,
+            placement: Placement::default(),
         }
     }
 
     /// The process has told its number in the operating system.
-    pub(crate) fn set_process(&mut self, process: u32) {
+    pub(crate) const fn set_process(&mut self, process: u32) {
         self.process = process;
-        self.placement = Some(Placement::new(process));
     }
 
     /// Number of the process in the operating system.
@@ -78,7 +77,7 @@ impl ProcessConnection {
                 Ok(0) => return Ok(Incoming::Closed),
                 Ok(count) => {
                     self.decoder.extend(&bytes[..count]);
-                    self.placement.iter_mut().for_each(Placement::end_turn);
+                    self.placement.end_turn();
                 }
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
@@ -91,13 +90,18 @@ impl ProcessConnection {
 
     /// Answers.
     pub(crate) fn answer(&mut self, answers: &[Answer]) -> io::Result<()> {
+        let cpu = self.placement.begin_turn();
         let mut bytes = Vec::new();
-        answers.iter().for_each(|answer| answer.write(&mut bytes));
+        for answer in answers {
+            match answer {
+                Answer::End(end) => Answer::End(End { cpu, ..*end }).write(&mut bytes),
+                other => other.write(&mut bytes),
+            }
+        }
         if self.limits.1.is_none() {
             self.stream.set_write_timeout(Some(WRITE_LIMIT))?;
             self.limits.1 = Some(WRITE_LIMIT);
         }
-        self.placement.iter_mut().for_each(Placement::begin_turn);
         self.stream.write_all(&bytes)
     }
 }

@@ -210,6 +210,7 @@ impl Hub {
         let end = End {
             time_ns: place.time_ns,
             stalled: true,
+            cpu: None,
         };
         place.answer(&[Answer::End(end)]);
         true

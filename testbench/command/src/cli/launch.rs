@@ -73,7 +73,7 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS), conflicts_with = "sockets")]
     pub universe: Option<u64>,
     /// Let the programs' own computation take time: the processor time of this machine times this factor, but for sections behind MPI_Pcontrol(0), up to MPI_Pcontrol(1). Without it, computation takes none, and results repeat
-    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = factor, allow_hyphen_values = true)]
     pub compute: Option<f64>,
     /// The starter of the MPI library
     #[arg(long, value_name = "FILE", default_value = "mpiexec")]
