@@ -154,6 +154,37 @@ macro_rules! roles_on {
 roles_on!(A, Taken);
 roles_on!(B, Empty);
 
+macro_rules! single_roles {
+    ($($(#[$about:meta])* $name:ident $sender:ident $transmitter:ident $matcher:ident $deliverer:ident;)*) => {
+        $(
+            $(#[$about])*
+            pub struct $name;
+
+            impl Roles for $name {
+                const SENDER: bool = <$sender as Cpu<A>>::HERE;
+                const TRANSMITTER: bool = <$transmitter as Cpu<A>>::HERE;
+                const MATCHER: bool = <$matcher as Cpu<A>>::HERE;
+                const DELIVERER: bool = <$deliverer as Cpu<A>>::HERE;
+                type Sender<T: Records> = <$sender as Cpu<A>>::Seat<T>;
+                type Transmitter<T: Records> = <$transmitter as Cpu<A>>::Seat<T>;
+                type Matcher<T: Records> = <$matcher as Cpu<A>>::Seat<T>;
+                type Deliverer<T: Records> = <$deliverer as Cpu<A>>::Seat<T>;
+            }
+        )*
+    };
+}
+
+single_roles! {
+    /// The sender by itself, for an engine that moves between the CPUs.
+    OnlySender      A B B B;
+    /// The transmitter by itself.
+    OnlyTransmitter B A B B;
+    /// The matcher by itself.
+    OnlyMatcher     B B A B;
+    /// The deliverer by itself.
+    OnlyDeliverer   B B B A;
+}
+
 /// Records of a role.
 pub trait Records {
     /// Records with all bits zero: they need no space in an image's file.

@@ -34,3 +34,31 @@ pub fn locked<C: Cpu, R>(critical: impl FnOnce() -> R) -> R {
     spin_unlock::<C>();
     result
 }
+
+/// [`locked`] for code that either CPU executes: `side` is that CPU's [`Cpu::SEMAPHORE`].
+#[inline(always)]
+pub fn locked_at<R>(side: u32, critical: impl FnOnce() -> R) -> R {
+    spin_lock_at(side);
+    let result = critical();
+    spin_unlock_at(side);
+    result
+}
+
+/// [`spin_lock`] for code that either CPU executes.
+#[inline(always)]
+pub fn spin_lock_at(side: u32) {
+    crate::wait_enter!("semaphore");
+    loop {
+        regs::write(side, 0);
+        if regs::read(side) != 0 {
+            break;
+        }
+    }
+    crate::wait_exit!("semaphore");
+}
+
+/// [`spin_unlock`] for code that either CPU executes.
+#[inline(always)]
+pub fn spin_unlock_at(side: u32) {
+    regs::write(side, 0);
+}

@@ -54,7 +54,9 @@ fn full(image: &str, log: &str, memories: &Value) -> Vec<String> {
 #[test]
 fn images_of_emp_leave_room() {
     let mut lines = Vec::new();
-    for image in ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"] {
+    for image in [
+        "emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr", "emp-dyn",
+    ] {
         let log = lanigon(&["exec", "-v", "--max-instructions", "1000000", image]);
         let json = lanigon(&["image", "--json", image]);
         let json: Value = serde_json::from_str(&json).unwrap();

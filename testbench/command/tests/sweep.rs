@@ -287,6 +287,7 @@ fn examples_are_right() {
     }
     names.sort();
     let expected = [
+        ("dynamic", "180"),
         ("goodput", "7"),
         ("linux-loss", "8"),
         ("loss", "150"),

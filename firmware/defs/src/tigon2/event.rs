@@ -35,6 +35,12 @@ pub const HARDWARE_MASK: u32 = (1 << RX_COMPLETE)
     | (1 << MAC_TX_ATTENTION)
     | (1 << TIMER);
 
+/// Software bit that is always set: its handler, when enabled, runs when there is nothing else to do.
+pub const SOFT_AGAIN: u32 = 0;
+/// Software bit that our firmware uses for "messages wait to be cut into frames".
+pub const SOFT_CUT: u32 = 1;
+/// Software bit that our firmware uses for "a frame's page entries have arrived".
+pub const SOFT_RESUME: u32 = 4;
 /// Software bit that our firmware uses for "frames wait to be transmitted" (below `RX_COMPLETE`).
 pub const SOFT_SEND: u32 = 3;
 /// Software bit of CPU B that our firmware uses for "descriptors wait for the software assist".
@@ -65,6 +71,9 @@ pub const fn name(bit: u32) -> Option<&'static str> {
         MAC_RX_ATTENTION => "mac_rx_attention",
         MAC_TX_ATTENTION => "mac_tx_attention",
         TIMER => "timer",
+        SOFT_AGAIN => "soft_again",
+        SOFT_CUT => "soft_cut",
+        SOFT_RESUME => "soft_resume",
         SOFT_SEND => "soft_send",
         SOFT_ASSIST => "soft_assist",
         SOFT_FRAMES => "soft_frames",

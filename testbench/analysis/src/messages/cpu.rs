@@ -115,7 +115,6 @@ impl Tracker {
             TraceKind::StageEnter { stage } => {
                 let state = self.node(node);
                 if **stage == *stage::RECEIVE_BOOKKEEPING {
-                    state.matcher = Some(cpu);
                     state.cpus[cpu as usize].ack = None;
                 }
                 state.cpus[cpu as usize].open = Some(OpenStage {
@@ -167,7 +166,7 @@ impl Tracker {
         if claimed || self.ends_a_receive(node, cpu, &stint, is_idle) {
             return;
         }
-        if *stint.work.stage == *stage::RECEIVE_FRAME && self.node(node).matcher != Some(cpu) {
+        if *stint.work.stage == *stage::RECEIVE_FRAME && !self.is_within_matching(node, &stint) {
             self.node(node).delivered.push_back(stint);
             return self.pair_deliveries(node);
         }
@@ -238,7 +237,15 @@ impl Tracker {
         }
     }
 
-    /// Assigns deliveries of a deliverer on the other CPU: it gets frames in the order of matching.
+    /// Whether a matcher delivers its frame itself: its bookkeeping ends where the stage begins.
+    fn is_within_matching(&mut self, node: u16, stint: &FinishedStage) -> bool {
+        let recent = &self.node(node).cpus[stint.work.cpu as usize].recent;
+        recent.back().is_some_and(|last| {
+            *last.work.stage == *stage::RECEIVE_BOOKKEEPING && last.work.to == stint.work.from
+        })
+    }
+
+    /// Assigns deliveries of a deliverer by itself: it gets frames in the order of matching.
     fn pair_deliveries(&mut self, node: u16) {
         loop {
             let state = self.node(node);

@@ -10,7 +10,7 @@ use emulator::sim::initiator::Initiator;
 use super::cpu::CpuState;
 use super::frames::{ChannelTransfers, Head, RxFrame};
 use super::host::HostState;
-use super::message::{Cpu, FrameArrival, FrameWay, Message, MessageId, MessageWork};
+use super::message::{FrameArrival, FrameWay, Message, MessageId, MessageWork};
 use super::names::MessageName;
 
 /// Reference to a frame: index of the message, and of the frame in it.
@@ -38,8 +38,6 @@ pub(super) struct FinishedStage {
 #[derive(Debug, Default)]
 pub(super) struct NodeState {
     pub cpus: [CpuState; 2],
-    /// CPU of the matcher.
-    pub matcher: Option<Cpu>,
     pub host: HostState,
     pub read: ChannelTransfers,
     pub write: ChannelTransfers,

@@ -18,7 +18,9 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 use lanigon_worlds::wire_times::FrameTimes;
 
 /// Images of all schemes.
-const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
+const IMAGES: [&str; 6] = [
+    "emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr", "emp-dyn",
+];
 
 /// Messages of a scenario's run, and their ledgers.
 #[track_caller]

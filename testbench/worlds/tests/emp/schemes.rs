@@ -69,3 +69,8 @@ fn dsr() {
 fn sr() {
     check("emp-sr");
 }
+
+#[test]
+fn dynamic() {
+    check("emp-dyn");
+}

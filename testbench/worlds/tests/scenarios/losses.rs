@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::{good, run};
 
-const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
+const IMAGES: [&str; 6] = [
+    "emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr", "emp-dyn",
+];
 /// The host's timeout, in us. The first loss may cost one: no ack has been timed yet.
 const TIMEOUT_US: u64 = 2000;
 /// Frames of a run, about.

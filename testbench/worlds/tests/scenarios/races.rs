@@ -77,7 +77,7 @@ fn both_calls_of_a_race_are_told() {
 }
 
 /// Firmware without races, and scenarios in which its CPUs meet in all ways.
-const FREE: [(&str, &str); 8] = [
+const FREE: [(&str, &str); 9] = [
     ("race", "race-two-cpus-fixed"),
     ("race", "queue-two-cpus"),
     ("race", "semaphore-two-cpus"),
@@ -85,18 +85,21 @@ const FREE: [(&str, &str); 8] = [
     ("restart", "emp-ro"),
     ("restart", "emp-dsr"),
     ("restart", "emp-sr"),
+    ("restart", "emp-dyn"),
     ("gm-ethernet", "gm-tigon2-two"),
 ];
 /// More of them, which take longer.
-const FREE_TOO: [(&str, &str); 9] = [
+const FREE_TOO: [(&str, &str); 11] = [
     ("star-with-loss", "emp-so"),
     ("star-with-loss", "emp-ro"),
     ("star-with-loss", "emp-dsr"),
     ("star-with-loss", "emp-sr"),
+    ("star-with-loss", "emp-dyn"),
     ("flow-control", "emp-so"),
     ("flow-control", "emp-ro"),
     ("flow-control", "emp-dsr"),
     ("flow-control", "emp-sr"),
+    ("flow-control", "emp-dyn"),
     ("acenic-star", "acenic"),
 ];
 
