@@ -350,12 +350,8 @@ fn spent_ns() -> u64 {
 
 /// Simulated time in ns. Reading it takes time.
 pub fn now_ns() -> u64 {
-    /// The latest time that a thread has read, in ns: what each one has spent is known to itself alone, and the clock is the same for all.
-    static LATEST_NS: AtomicU64 = AtomicU64::new(0);
     LOOKS.set(LOOKS.get() + 1);
-    let now_ns = TIME_NS.load(Ordering::Relaxed) + spent_ns();
-    // Relaxed: the number is all that threads learn from each other.
-    LATEST_NS.fetch_max(now_ns, Ordering::Relaxed).max(now_ns)
+    TIME_NS.load(Ordering::Relaxed) + spent_ns()
 }
 
 /// Carries out a call. It waits for so long at most; `None`: as long as it takes.
