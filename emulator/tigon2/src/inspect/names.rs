@@ -167,8 +167,8 @@ mod tests {
         };
         check(
             0xC000_0060,
-            1 << 22 | 1 << 28 | 1 << 1,
-            Some("1|mailbox|timer"),
+            1 << 22 | 1 << 28 | 1 << 8 | 1 << 1,
+            Some("soft_cut|8|mailbox|timer"),
         );
         check(0xC000_0070, 0, None);
         check(0xC000_0064, 1 << 31, Some("31"));
