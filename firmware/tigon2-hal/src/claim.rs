@@ -1,6 +1,6 @@
 //! Values in SRAM that either CPU uses, one at a time. A CPU that finds one in use does something else.
 //!
-//! Each CPU has a word per value, which only that CPU writes. The two words decide, without the semaphore:
+//! Two words per value, each written by one CPU only, decide without the semaphore:
 //!
 //! | CPU A | CPU B |
 //! |-------|-------|
@@ -8,7 +8,7 @@
 //! | read 0: has the value | read 0: writes `OWNED`, has the value |
 //! | read `OWNED`: writes 0, has failed | read `OWNED`: writes 0, has failed |
 //!
-//! Each writes before it reads, so not both read 0. If both want the value, B withdraws and A waits for that: one of
+//! A CPU writes before it reads, so not both read 0. If both want the value, B withdraws and A waits for that: one of
 //! them gets it. This needs a CPU's accesses to SRAM in the order of its program, as the chip makes them.
 //!
 //! The words are declared with [`published!`](crate::published): what an owner has done comes before what the next

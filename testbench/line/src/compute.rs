@@ -1,6 +1,6 @@
 //! The time of the program's own computation, if the user wants it to take any: processor time of its threads, times a factor.
 //!
-//! What a thread does between two calls of this library is computation; what it does here is none.
+//! Computation is everything that a thread does between two calls of this library.
 
 use std::cell::Cell;
 use std::env;

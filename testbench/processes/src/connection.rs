@@ -34,7 +34,7 @@ pub(crate) struct ProcessConnection {
     /// Time limits of reads and writes that the socket has.
     limits: (Option<Duration>, Option<Duration>),
     /// The process's number in the operating system.
-    process: u32,
+    pub(crate) process: u32,
     placement: Placement,
 }
 
@@ -47,16 +47,6 @@ impl ProcessConnection {
             process: 0,
             placement: Placement::default(),
         }
-    }
-
-    /// The process has told its number in the operating system.
-    pub(crate) const fn set_process(&mut self, process: u32) {
-        self.process = process;
-    }
-
-    /// Number of the process in the operating system.
-    pub(crate) const fn process(&self) -> u32 {
-        self.process
     }
 
     /// Waits for the next request for so long at most.

@@ -317,7 +317,7 @@ impl Hub {
                 what: other_version(hello.version),
             });
         }
-        connection.set_process(hello.process);
+        connection.process = hello.process;
         Ok(Some((hello, connection)))
     }
 

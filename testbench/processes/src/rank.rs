@@ -140,7 +140,7 @@ impl RankRecord {
     /// Number of the process in the operating system.
     pub(crate) fn process(&self) -> Option<u32> {
         let connection = self.connection.as_ref();
-        connection.map(ProcessConnection::process)
+        connection.map(|connection| connection.process)
     }
 
     /// Description of the rank's wait; `None` if it does not wait.
