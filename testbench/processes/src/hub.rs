@@ -330,9 +330,12 @@ impl Hub {
         let refused = |what| Err(ProcessError::Refused { rank, what });
         if *size as usize != self.ranks() {
             let ranks = self.ranks();
-            return refused(format!(
-                "belongs to a job of {size} processes ({job}), not {ranks}"
-            ));
+            return refused(match size {
+                1 => format!(
+                    "runs as a job of its own, not as one of {ranks} ranks: its MPI library is not that of its starter (`--mpiexec`)"
+                ),
+                _ => format!("belongs to a job of {size} processes ({job}), not {ranks}"),
+            });
         }
         let mut place = self.place(rank);
         if place.connection.is_some() {

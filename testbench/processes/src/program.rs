@@ -233,6 +233,10 @@ impl<S: Service> RankProgram<S> {
                 self.hub.end_spawn(self.rank);
                 Ok(())
             }
+            Request::Finalize => {
+                self.hub.place(self.rank).is_finalizing = true;
+                Ok(())
+            }
             Request::Bye => {
                 self.hub.end_spawn(self.rank);
                 self.hub.place(self.rank).leave();

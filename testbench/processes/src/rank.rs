@@ -103,6 +103,8 @@ pub(crate) struct RankRecord {
     pub(crate) time_ns: u64,
     /// The process has left the network: it may end.
     pub(crate) has_left: bool,
+    /// The process is in `MPI_Finalize`: nothing outside but the end of the others ends its wait.
+    pub(crate) is_finalizing: bool,
     /// Something has come for the process that it does not know yet.
     pub(crate) has_answers: bool,
     /// Wait of the process, if it polls.
@@ -153,6 +155,9 @@ impl RankRecord {
             (RankState::Held(_), RankWait::Sockets { what, .. }) => {
                 Some(format!("rank {rank} waits for {what}"))
             }
+            (RankState::Held(_) | RankState::Away, _) if self.is_finalizing && !self.has_left => {
+                Some(format!("rank {rank} is in MPI_Finalize"))
+            }
             (RankState::Held(poll), RankWait::Polls) => Some(format!(
                 "rank {rank} polls with {} and {}",
                 many(poll.receives, "posted receive"),
@@ -161,9 +166,8 @@ impl RankRecord {
             (RankState::Queued(count), _) => Some(format!(
                 "rank {rank} waits for places to start {count} processes (`--universe`, or more nodes of the program)"
             )),
-            (RankState::Away, _) if !self.has_left => {
-                Some(format!("rank {rank} sleeps outside MPI"))
-            }
+            (RankState::Away, _) if self.has_left => None,
+            (RankState::Away, _) => Some(format!("rank {rank} sleeps outside MPI")),
             _ => None,
         }
     }

@@ -181,18 +181,18 @@ impl Hub {
     }
 
     /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls. A rank without receives and sends may work with
-    /// itself, of which the network learns nothing: it has more time.
+    /// itself, of which the network learns nothing: it has more time, unless it is in `MPI_Finalize`.
     fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
         let places = || (0..self.universe()).map(|rank| self.place(rank));
         let polls =
             places().any(|place| matches!(place.state, RankState::Held(_) | RankState::Queued(_)));
         let is_outside = places().any(|place| match place.state {
-            RankState::Away => !place.has_left,
+            RankState::Away => !place.has_left && !place.is_finalizing,
             RankState::Held(_) => place.waits.is_held(),
             _ => false,
         });
         let is_busy = places().any(|place| match place.state {
-            RankState::Held(poll) => poll.receives == 0 && poll.sends == 0,
+            RankState::Held(poll) => poll.receives == 0 && poll.sends == 0 && !place.is_finalizing,
             _ => false,
         });
         if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {

@@ -139,10 +139,30 @@ fn lets_pass(caller: *const c_void) -> bool {
 
 /// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
 fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
+    let until_ns = time_ns().saturating_add(limit_ns);
     // SAFETY: this thread waits for the lock.
-    pass_unless(limit_ns, || {
-        lock.is_some_and(|lock| unsafe { lock.is_free() })
-    })
+    let is_free = || lock.is_some_and(|lock| unsafe { lock.is_free() });
+    let has_passed = pass_unless(limit_ns, is_free);
+    if lock.is_none() {
+        pass_beside_others(until_ns, limit_ns.saturating_mul(PATIENCE));
+    }
+    has_passed
+}
+
+/// Lets time pass up to a moment in ns although other threads run; `patience_ns`: longest real time while one of them waits for the world.
+///
+/// A wait for a lock ends without that, since it may be such a thread that does not free the lock before others ask for it.
+fn pass_beside_others(until_ns: u64, patience_ns: u64) {
+    let begin_ns = real_ns(libc::CLOCK_MONOTONIC);
+    while is_connected() && time_ns() < until_ns {
+        let left_ns = until_ns - time_ns();
+        if !pass_ns(left_ns.min(STEP_NS)) {
+            if real_ns(libc::CLOCK_MONOTONIC) - begin_ns >= patience_ns {
+                return;
+            }
+            real_sleep(LOOK_NS);
+        }
+    }
 }
 
 /// The threads that wait for a time, and their times.

@@ -5,7 +5,8 @@
 //! matter of the network becomes a request to the world (`lanigon_requests`), which stands while the process runs.
 //!
 //! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
-//! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), and for `MPI_Pcontrol` (`compute`).
+//! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), for `MPI_Pcontrol` (`compute`), and for
+//! `MPI_Finalize` (`finalize`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -21,6 +22,7 @@ mod domain;
 mod endpoint;
 mod fabric;
 mod ffi;
+mod finalize;
 mod info;
 mod memory;
 mod messages;

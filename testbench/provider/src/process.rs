@@ -15,7 +15,7 @@ use lanigon_requests::{
     VERSION, Welcome,
 };
 
-use crate::collective;
+use crate::collective::{self, MpiLibrary};
 use crate::endpoint::{Completions, Endpoint, kind};
 use crate::ffi::error::{AGAIN, CONNREFUSED, INVAL, IO};
 use crate::ffi::{CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
@@ -48,7 +48,7 @@ const MOST_SENDS: usize = 1024;
 /// Most bytes of them.
 const MOST_SEND_BYTES: usize = 64 << 20;
 
-/// Variables with the rank and the number of ranks, by starter.
+/// Variables with the rank and the number of ranks, by MPI library. One does not read those of another one's starter: its ranks run as jobs of one rank.
 const PLACES: [(&str, &str); 2] = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
@@ -191,8 +191,13 @@ fn number(name: &str) -> Option<u32> {
 
 /// Greeting of this process.
 fn hello() -> Hello {
-    let mut places = PLACES.into_iter();
-    let place = places.find_map(|(rank, size)| Some((number(rank)?, number(size)?)));
+    let known = match MpiLibrary::get().is_open_mpi() {
+        Some(true) => &PLACES[..1],
+        Some(false) => &PLACES[1..],
+        None => &PLACES,
+    };
+    let place = |(rank, size): &(&str, &str)| Some((number(rank)?, number(size)?));
+    let place = known.iter().find_map(place);
     let (rank, size) = place.unwrap_or((0, 1));
     let job = JOBS.into_iter().find_map(|name| env::var(name).ok());
     Hello {
@@ -344,6 +349,13 @@ pub fn now_ns() -> u64 {
     let now_ns = process.time_ns + process.spent_ns;
     LAST_NS.store(now_ns, Ordering::Relaxed);
     now_ns
+}
+
+/// Tells the world that the process waits only for the end of the others from now on.
+pub fn begin_finalize() {
+    if is_connected() {
+        lock().request(&Request::Finalize);
+    }
 }
 
 /// The program wants its computation to take time from now on, or not.

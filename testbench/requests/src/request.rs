@@ -160,6 +160,8 @@ pub enum Request {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
     },
+    /// The process ends with the network, and waits only for others that do so too.
+    Finalize,
     /// The process has ended with the network.
     Bye,
 }
@@ -175,6 +177,21 @@ const REGION: u64 = 7;
 const COLLECTIVE: u64 = 8;
 const SPAWN: u64 = 9;
 const SPAWNED: u64 = 10;
+const FINALIZE: u64 = 11;
+
+/// Description of a request that has no bytes; `None`: it may have some.
+const fn bare(kind: u64) -> Option<&'static str> {
+    match kind {
+        TIME => Some("a question for the time"),
+        COLLECTIVE => Some("a collective operation"),
+        REGION => Some("a region"),
+        SPAWN => Some("a start of processes"),
+        SPAWNED => Some("an end of a start"),
+        FINALIZE => Some("a begin of the end"),
+        BYE => Some("a farewell"),
+        _ => None,
+    }
+}
 
 /// Fields of an envelope's word behind the endpoints.
 const CLASS: u64 = 3;
@@ -319,6 +336,7 @@ impl Request {
             }
             Self::Spawn { spent_ns, count } => head(SPAWN, &[*spent_ns, (*count).into()], out),
             Self::Spawned { spent_ns } => head(SPAWNED, &[*spent_ns], out),
+            Self::Finalize => head(FINALIZE, &[], out),
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -348,6 +366,9 @@ impl Request {
     fn read(frame: Frame) -> Result<Self, RequestError> {
         let spent = |value| limited("processor time in ns", value, LONGEST_NS);
         let [first, second, third, fourth, fifth, sixth, ..] = frame.fields;
+        if let Some(what) = bare(frame.kind) {
+            frame.without_bytes(what)?;
+        }
         match frame.kind {
             HELLO => Hello::read(&frame).map(Self::Hello),
             SEND => Ok(Self::Send {
@@ -364,12 +385,8 @@ impl Request {
                 let poll = Poll::read(&frame)?;
                 Ok(Self::Poll { spent_ns, poll })
             }
-            TIME => {
-                frame.without_bytes("a question for the time")?;
-                spent(first).map(|spent_ns| Self::Time { spent_ns })
-            }
+            TIME => spent(first).map(|spent_ns| Self::Time { spent_ns }),
             COLLECTIVE => {
-                frame.without_bytes("a collective operation")?;
                 let operation = limited("an operation", third, ValueReduction::OPERATIONS)?;
                 let reduction = operation.checked_sub(1).map(|operation| ValueReduction {
                     operation: operation as u8,
@@ -388,7 +405,6 @@ impl Request {
                 call: SocketCall::read(frame)?,
             }),
             REGION => {
-                frame.without_bytes("a region")?;
                 let (address, bytes) = (fourth, fifth);
                 let is_there = limited("a flag", third, 1)? == 1;
                 Ok(Self::Region {
@@ -397,21 +413,13 @@ impl Request {
                     region: is_there.then_some(Region { address, bytes }),
                 })
             }
-            SPAWN => {
-                frame.without_bytes("a start of processes")?;
-                Ok(Self::Spawn {
-                    spent_ns: spent(first)?,
-                    count: limited("a number of processes", second, MOST_RANKS)? as u32,
-                })
-            }
-            SPAWNED => {
-                frame.without_bytes("an end of a start")?;
-                spent(first).map(|spent_ns| Self::Spawned { spent_ns })
-            }
-            BYE => {
-                frame.without_bytes("a farewell")?;
-                Ok(Self::Bye)
-            }
+            SPAWN => Ok(Self::Spawn {
+                spent_ns: spent(first)?,
+                count: limited("a number of processes", second, MOST_RANKS)? as u32,
+            }),
+            SPAWNED => spent(first).map(|spent_ns| Self::Spawned { spent_ns }),
+            FINALIZE => Ok(Self::Finalize),
+            BYE => Ok(Self::Bye),
             kind => Err(RequestError::Kind(kind)),
         }
     }

@@ -25,7 +25,9 @@ int main(int count, char **words) {
         /* The child has the real time. */
         _exit(time(NULL) > 1600000000 ? 0 : 1);
     }
-    if (!strcmp(how, "fork")) {
+    if (!strcmp(how, "finalize") && rank == 0) {
+        /* The other one waits for a message of this one. */
+    } else if (!strcmp(how, "fork")) {
         wait(&value);
         MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     } else if (!strcmp(how, "sleep")) {

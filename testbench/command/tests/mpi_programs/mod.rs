@@ -305,6 +305,11 @@ fn programs_that_end_otherwise_end_the_world() {
             ("kill", &[9, 137], DIED),
             ("without", &[1], "0 of 2 ranks have begun MPI"),
             ("wait", &[1], "all ranks wait, and no message is under way"),
+            (
+                "finalize",
+                &[1],
+                "all ranks wait, and no message is under way",
+            ),
             ("fork", &[0], "all is done"),
             ("sleep", &[0], "all is done"),
         ] {
@@ -357,6 +362,31 @@ fn an_interrupt_ends_all_processes() {
                 thread::sleep(Duration::from_millis(20));
             }
             assert!(!runs(program), "{}: {signal}", starter.display());
+        }
+    }
+}
+
+/// A library that does not know the starter takes each rank for a program of its own, or does not find the provider.
+#[test]
+fn a_program_of_another_library_is_told() {
+    let starters = starters();
+    let mpich = starters.iter().position(|starter| is_mpich(starter));
+    let others = (0..starters.len()).filter(|number| Some(*number) != mpich);
+    for other in others {
+        let Some(mpich) = mpich else {
+            continue;
+        };
+        for (starter, of) in [(mpich, other), (other, mpich)] {
+            let program = build(&starters[of], "ends", 200 + of);
+            let (output, text) =
+                launch(&starters[starter], 2, &[program.to_str().unwrap(), "fork"]);
+            let said = line(&text, "PROBLEM");
+            assert!(
+                said.contains("than that of its starter")
+                    || said.contains("is not that of its starter"),
+                "{text}"
+            );
+            assert!(!output.status.success(), "{text}");
         }
     }
 }

@@ -71,6 +71,27 @@ static int join_sleepers(void) {
     return 0;
 }
 
+static volatile int stops;
+
+static void *compute(void *unused) {
+    while (!stops) {
+    }
+    return unused;
+}
+
+/* The main thread sleeps while another one computes, which takes no time. */
+static int sleep_beside_computation(void) {
+    pthread_t thread;
+    stops = 0;
+    pthread_create(&thread, NULL, compute, NULL);
+    double begin = MPI_Wtime();
+    usleep(20000);
+    double took = MPI_Wtime() - begin;
+    stops = 1;
+    pthread_join(thread, NULL);
+    return took >= 0.02 && took < 0.021;
+}
+
 int main(int argc, char **argv) {
     int rank;
     pthread_t thread;
@@ -92,6 +113,10 @@ int main(int argc, char **argv) {
     TAKES(pthread_cond_timedwait(&condition, &mutex, after(CLOCK_REALTIME)), ETIMEDOUT);
     TAKES(join_sleepers(), 0);
     if (pthread_mutex_timedlock(&free_mutex, after(CLOCK_REALTIME)) != 0) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (!sleep_beside_computation()) {
+        printf("a sleep beside a computation takes another time\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     clock_t begin = clock();

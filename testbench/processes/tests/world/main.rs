@@ -489,6 +489,22 @@ fn ranks_that_wait_for_each_other_are_named() {
     );
 }
 
+/// A rank in `MPI_Finalize` waits for the others only.
+#[test]
+fn a_rank_in_finalize_is_named() {
+    let summary = run(GM, 2, |mut process, rank| match rank {
+        0 => {
+            process.say(&Request::Finalize);
+            while process.poll_for(0, None).1.is_some() {}
+        }
+        _ => {
+            process.await_answers(1);
+        }
+    });
+    let text = problem(&summary);
+    assert!(text.contains("rank 0 is in MPI_Finalize; rank 1"), "{text}");
+}
+
 #[test]
 fn what_is_no_request_ends_the_run() {
     for bytes in [&[7_u8; 200][..], &[0; 80], &[255; 80]] {

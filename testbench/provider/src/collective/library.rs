@@ -34,6 +34,8 @@ type AllReduce =
     unsafe extern "C" fn(*const c_void, *mut c_void, c_int, usize, usize, usize) -> c_int;
 type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut u64) -> c_int;
 type OwnRank = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
+type Finalize = unsafe extern "C" fn() -> c_int;
+type FinalizeFortran = unsafe extern "C" fn(*mut c_int);
 type Spawn = unsafe extern "C" fn(
     *const c_char,
     *mut c_void,
@@ -72,6 +74,8 @@ pub struct MpiLibrary {
     pub begin_request: Option<BeginRequest>,
     pub complete_request: Option<CompleteRequest>,
     pub own_rank: Option<OwnRank>,
+    pub finalize: Option<Finalize>,
+    pub finalize_fortran: Option<FinalizeFortran>,
     pub spawn: Option<Spawn>,
     pub spawn_multiple: Option<SpawnMultiple>,
     /// Open MPI's `MPI_COMM_WORLD`, or 0.
@@ -128,6 +132,9 @@ impl MpiLibrary {
                     begin_request: function(library, c"PMPI_Grequest_start"),
                     complete_request: function(library, c"PMPI_Grequest_complete"),
                     own_rank: function(library, c"PMPI_Comm_rank"),
+                    finalize: function(library, c"PMPI_Finalize"),
+                    // The functions of Fortran may be in a library of their own.
+                    finalize_fortran: function(libc::RTLD_NEXT, c"mpi_finalize_"),
                     spawn: function(library, c"PMPI_Comm_spawn"),
                     spawn_multiple: function(library, c"PMPI_Comm_spawn_multiple"),
                     world: object(library, WORLD_OF_OPENMPI),
@@ -135,6 +142,14 @@ impl MpiLibrary {
                 }
             }
         })
+    }
+
+    /// Whether the library is Open MPI; `None`: the process has no MPI library that is known.
+    pub const fn is_open_mpi(&self) -> Option<bool> {
+        match (self.world, self.barrier) {
+            (0, None) => None,
+            (world, _) => Some(world != 0),
+        }
     }
 
     /// Whether a handle is that of all ranks.

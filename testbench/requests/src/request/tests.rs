@@ -145,6 +145,7 @@ fn request() -> impl Strategy<Value = Request> {
             key,
             region: region.map(|(address, bytes)| Region { address, bytes }),
         }),
+        Just(Request::Finalize),
         Just(Request::Bye),
     ]
 }
