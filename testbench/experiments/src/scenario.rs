@@ -93,10 +93,23 @@ fn to_end(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<(Scenario, RunSummary), Error> {
     let scenario = lanigon_workloads::parse(name, text)?;
-    let outcome = summary(&scenario, limit, interrupt)?;
+    let outcome = run_to_end(&scenario, limit, interrupt)?;
+    Ok((scenario, outcome))
+}
+
+/// Runs a scenario to its end, as [`run`] does.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_to_end(
+    scenario: &Scenario,
+    limit: Option<SimTime>,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<RunSummary, Error> {
+    let outcome = summary(scenario, limit, interrupt)?;
     if let Some(message) = outcome.problems.first() {
         return Err(failed(message.clone()));
     }
     completed(outcome.end.clone())?;
-    Ok((scenario, outcome))
+    Ok(outcome)
 }

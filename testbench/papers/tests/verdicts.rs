@@ -22,7 +22,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<String, (Option<bool>, String)> {
             key.experiment == Benchmark::Latency || is_large && !key.experiment.is_other()
         }
         Task::Usage(..) => true,
-        Task::Ledger(..) | Task::Tcp(_) => false,
+        Task::Ledger(..) | Task::NetPipe(_) => false,
     };
     let image = |scheme: Scheme| {
         let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use lanigon_requests::{Answer, Hello, Request, VERSION, Welcome};
+use lanigon_requests::{Hello, Request, VERSION, Welcome};
 
 use crate::connection::{Incoming, ProcessConnection};
 use crate::error::{ProcessError, other_version};
@@ -208,8 +208,9 @@ impl Hub {
         !is_interrupted && (self.goes_on().is_err() || self.are_all_gone())
     }
 
-    /// The port of one more rank is open.
-    pub(crate) fn open(&self) {
+    /// The port of one more rank is open, on this node.
+    pub(crate) fn open(&self, rank: usize, node: u16) {
+        self.place(rank).node = node;
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -279,8 +280,7 @@ impl Hub {
             if let Some(welcome) = welcome {
                 self.eager_bytes
                     .store(welcome.eager_bytes, Ordering::Relaxed);
-                let number = rank as u32;
-                place.answer(&[Answer::Welcome(Welcome { number, ..welcome })]);
+                place.welcome(rank as u32, welcome);
             }
         }
         self.welcomed.store(true, Ordering::Relaxed);
@@ -298,9 +298,7 @@ impl Hub {
 
     /// Greets one rank, which begins now.
     pub(crate) fn welcome(&self, rank: usize, welcome: Welcome) {
-        let number = rank as u32;
-        let welcome = Welcome { number, ..welcome };
-        self.place(rank).answer(&[Answer::Welcome(welcome)]);
+        self.place(rank).welcome(rank as u32, welcome);
     }
 
     /// Takes the first request of a connection. What is no process of a rank is closed; a process that does not fit is an error.

@@ -173,12 +173,12 @@ impl<S: Service> RankProgram<S> {
         Ok(())
     }
 
-    /// Greeting of the process; the hub knows its number.
+    /// Greeting of the process; the hub knows its number and node.
     fn welcome(&self) -> Welcome {
         Welcome {
             time_ns: self.now_ns(),
             eager_bytes: self.service.eager_bytes() as u32,
-            number: 0,
+            ..Welcome::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs;
 
-use lanigon_requests::{Answer, Poll, Request};
+use lanigon_requests::{Answer, Poll, Request, Welcome};
 
 use crate::connection::ProcessConnection;
 
@@ -90,6 +90,8 @@ impl RankWait {
 #[derive(Debug, Default)]
 pub(crate) struct RankRecord {
     pub(crate) connection: Option<ProcessConnection>,
+    /// Number of the node of the place.
+    pub(crate) node: u16,
     /// Number of processes that had the place before this one.
     pub(crate) generation: usize,
     /// Number of processes that ranks had started with this one; 0 of one that began with the others.
@@ -112,6 +114,16 @@ pub(crate) struct RankRecord {
 }
 
 impl RankRecord {
+    /// Greets the process, which gets this number in the run.
+    pub(crate) fn welcome(&mut self, number: u32, welcome: Welcome) {
+        let node = self.node.into();
+        self.answer(&[Answer::Welcome(Welcome {
+            number,
+            node,
+            ..welcome
+        })]);
+    }
+
     /// Answers. If the process has ended, the next read will tell: what it has said before is still to be read.
     pub(crate) fn answer(&mut self, answers: &[Answer]) {
         if let Some(connection) = &mut self.connection {

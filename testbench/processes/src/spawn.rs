@@ -13,7 +13,7 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use lanigon_requests::{Answer, Hello, Welcome};
+use lanigon_requests::{Hello, Welcome};
 
 use crate::connection::ProcessConnection;
 use crate::error::ProcessError;
@@ -206,6 +206,7 @@ impl Hub {
                 _ => record.generation + 1,
             };
             *record = RankRecord {
+                node: record.node,
                 generation,
                 age,
                 connection: connection.take(),
@@ -213,11 +214,12 @@ impl Hub {
                 is_new: true,
                 ..RankRecord::default()
             };
-            record.answer(&[Answer::Welcome(Welcome {
+            let welcome = Welcome {
                 time_ns: now_ns,
                 eager_bytes: self.eager_bytes(),
-                number: self.number_of(place, generation),
-            })]);
+                ..Welcome::default()
+            };
+            record.welcome(self.number_of(place, generation), welcome);
         }
         Ok(true)
     }

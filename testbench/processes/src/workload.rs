@@ -472,7 +472,7 @@ impl ProcessJob {
         hub: &Arc<Hub>,
         process: &HostProcess<'_>,
     ) -> Result<(), ProgramFailure> {
-        hub.open();
+        hub.open(rank, self.members[rank].node);
         transport.compute(LEAD_NS + self.start_ns).await;
         let call_ns = process.mpi_call_ns();
         let own = Arc::clone(hub);

@@ -5,8 +5,8 @@
 //! matter of the network becomes a request to the world (`lanigon_requests`), which stands while the process runs.
 //!
 //! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
-//! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), for `MPI_Pcontrol` (`compute`), and for
-//! `MPI_Finalize` (`finalize`).
+//! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), for `MPI_Pcontrol` (`compute`), for
+//! `MPI_Get_processor_name` (`name`), and for `MPI_Finalize` (`finalize`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -26,6 +26,7 @@ mod finalize;
 mod info;
 mod memory;
 mod messages;
+mod name;
 mod place;
 mod process;
 mod queue;

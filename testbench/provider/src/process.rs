@@ -98,6 +98,8 @@ pub struct Process {
     decoder: Decoder,
     /// Number of the process in the run.
     number: u32,
+    /// Number of its node.
+    pub node: u32,
     eager_bytes: usize,
     /// Simulated time of the last answer, in ns.
     time_ns: u64,
@@ -133,6 +135,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     line: None,
     decoder: Decoder::new(),
     number: 0,
+    node: 0,
     eager_bytes: 0,
     time_ns: 0,
     spent_ns: 0,
@@ -229,11 +232,13 @@ pub fn connect() -> Result<(), i32> {
         time_ns,
         eager_bytes,
         number,
+        node,
     } = match line.next(&mut process.decoder) {
         Answer::Welcome(welcome) => welcome,
         answer => line.give_up(&format!("an answer to no question: {answer:?}")),
     };
     process.number = number;
+    process.node = node;
     process.time_ns = time_ns;
     process.eager_bytes = eager_bytes as usize;
     // SAFETY: the handler calls only what a child of a process with threads may call.

@@ -13,6 +13,8 @@ pub struct Welcome {
     pub eager_bytes: u32,
     /// Number of the process in the run, which names it in messages: of those that were not started by others, the rank.
     pub number: u32,
+    /// Number of the process's node.
+    pub node: u32,
 }
 
 /// The end of an answer: the process goes on.
@@ -66,7 +68,8 @@ impl Answer {
         match self {
             Self::Welcome(welcome) => {
                 let number = welcome.number.into();
-                let fields = [welcome.time_ns, welcome.eager_bytes.into(), number];
+                let node = welcome.node.into();
+                let fields = [welcome.time_ns, welcome.eager_bytes.into(), number, node];
                 head(WELCOME, &fields, 0, out);
             }
             Self::Message(message) => {
@@ -107,6 +110,7 @@ impl Answer {
                 time_ns: first,
                 eager_bytes: number(second)? as u32,
                 number: number(third)? as u32,
+                node: number(fourth)? as u32,
             })),
             MESSAGE => Ok(Self::Message(Message {
                 rank: number(first)? as u32,
@@ -145,6 +149,7 @@ mod tests {
                 time_ns: 1,
                 eager_bytes: 16384,
                 number: 3,
+                node: 1,
             }),
             Answer::Message(Message {
                 rank: 3,

@@ -159,7 +159,8 @@ static void one_sided(void) {
 }
 
 int main(int count, char **words) {
-    int any;
+    int any, length;
+    char name[MPI_MAX_PROCESSOR_NAME];
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -171,9 +172,12 @@ int main(int count, char **words) {
     requests();
     datatypes();
     one_sided();
+    MPI_Get_processor_name(name, &length);
+    check(strlen(name) == length, "the length of the name");
+    MPI_Bcast(name, sizeof name, MPI_CHAR, ranks - 1, MPI_COMM_WORLD);
     MPI_Reduce(&bad, &any, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && !any)
-        printf("all right on %d ranks\n", ranks);
+        printf("all right on %d ranks, the last one on %s\n", ranks, name);
     MPI_Finalize();
     return bad;
 }

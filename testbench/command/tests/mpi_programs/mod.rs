@@ -144,7 +144,9 @@ fn programs_compute_what_they_should_in_the_same_time() {
                 "{}: {first}{error}",
                 starter.display()
             );
-            assert_eq!(line(&first, RIGHT), format!("{RIGHT} {ranks} ranks"));
+            let last = ranks - 1;
+            let expected = format!("{RIGHT} {ranks} ranks, the last one on node{last}");
+            assert_eq!(line(&first, RIGHT), expected);
             let (_, again) = launch(starter, ranks, &[program]);
             assert_eq!(
                 line(&first, "trace"),
@@ -262,7 +264,7 @@ fn scenarios_have_programs_of_mpi() {
     for (number, starter) in starters().iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         for (name, how, code, said) in [
-            ("all", "", 0, "all right on 4 ranks"),
+            ("all", "", 0, "all right on 4 ranks, the last one on node2"),
             ("ends", "exit", 1, DIED),
         ] {
             let program = build(starter, name, number + 100);

@@ -15,6 +15,7 @@ use super::key::Key;
 use super::published::{PARAMETER, TABLE};
 use super::results::{Lacks, ProfileResults};
 use super::{FRAME, LEDGERS, SMALL, STATEMENTS, Task};
+use crate::emp::measure::netpipe::{NetPipe, Stack};
 use crate::emp::measure::scheme::Scheme;
 use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
 use lanigon_experiments::published::Published;
@@ -107,11 +108,11 @@ impl Answer {
         let needs = self.needs(&[SMALL]);
         let other = needs.iter().find(|task| match task {
             Task::Point(key) => key.experiment.is_other(),
-            Task::Tcp(_) => true,
+            Task::NetPipe(_) => true,
             Task::Ledger(..) | Task::Usage(..) => false,
         });
         match other {
-            Some(Task::Tcp(_)) => lacks.of_tcp(),
+            Some(Task::NetPipe(_)) => lacks.of_tcp(),
             Some(_) => lacks.of_other(),
             None => lacks.of(needs.first().map(|task| task.scheme())),
         }
@@ -163,13 +164,13 @@ impl Measurements for Needs {
             ("profile", []) => return Ok("".into()),
             ("dma_us", []) => tasks.extend(LEDGERS.map(|size| Task::Ledger(Scheme::Base, size))),
             // Its rows say what comes with and without.
-            ("tcp_peak", []) => tasks.extend([true, false].map(Task::Tcp)),
+            ("tcp_peak", []) => tasks.extend(Stack::ALL.map(Task::NetPipe)),
             ("stage", [scheme, ..]) => {
                 tasks.extend(Scheme::by_name(scheme.text()?).map(|one| Task::Ledger(one, SMALL)));
             }
             ("poll_ns" | "translation_us" | "mapped_megabytes", []) | ("limit", [_]) => {}
             (_, []) => return Err(FormulaError::unknown(measure)),
-            ("tcp", [_]) => {}
+            ("tcp" | "sockets", [_]) => {}
             _ => tasks.push(Task::Point(Key::read(measure, at)?)),
         }
         Ok(1.0.into())
@@ -184,7 +185,8 @@ pub(super) fn find(
 ) -> Option<Result<FormulaValue, FormulaError>> {
     let host = &results.profile.host;
     let number: Option<f64> = match (measure, at) {
-        ("tcp_peak", []) => results.tcp.get(&true).and_then(|tcp| tcp.peak()),
+        ("tcp_peak", []) => results.netpipe.get(&Stack::Tcp).and_then(NetPipe::peak),
+        ("sockets_peak", []) => results.netpipe.get(&Stack::Emp).and_then(NetPipe::peak),
         ("poll_ns", []) => Some(host.pio_read.us() * 1e3),
         ("translation_us", []) => Some(host.translate.us()),
         ("mapped_megabytes", []) => {

@@ -248,7 +248,7 @@ impl Experiment for Emp {
         tasks
             .flat_map(|task| profiles.clone().map(move |profile| (profile, task)))
             .filter(|&(profile, task)| {
-                !matches!(task, Task::Tcp(_)) || self.plan.tcp_of(profile) == profile
+                !matches!(task, Task::NetPipe(_)) || self.plan.netpipe_of(profile) == profile
             })
             .collect()
     }

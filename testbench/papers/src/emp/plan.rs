@@ -19,11 +19,11 @@ use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 use lanigon_worlds::profile::built_in;
 
 use super::key::{Experiment, Key};
+use super::measure::netpipe::{NetPipe, Stack};
 use super::measure::passing;
 use super::measure::quiet::{self, Quiet};
 use super::measure::rounds::Rounds;
 use super::measure::scheme::Scheme;
-use super::measure::tcp::{self, Tcp};
 use super::measure::testbed::Testbed;
 use super::measure::usage::{self, Directions, Usage};
 use super::measure::{Setup, latency, one_way, two_way};
@@ -43,8 +43,8 @@ pub enum Task {
     Ledger(Scheme, u32),
     /// Utilisation of resources.
     Usage(Scheme, Directions),
-    /// TCP between hosts with Linux; whether their processors' work takes time.
-    Tcp(bool),
+    /// NetPIPE between sockets.
+    NetPipe(Stack),
 }
 
 impl Task {
@@ -53,7 +53,7 @@ impl Task {
         match self {
             Self::Point(key) => key.scheme,
             Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
-            Self::Tcp(_) => Scheme::Base,
+            Self::NetPipe(_) => Scheme::Base,
         }
     }
 
@@ -68,7 +68,7 @@ impl Task {
     pub(super) const fn conditions(self) -> (Testbed, bool) {
         match self {
             Self::Point(key) => (key.testbed, key.flow_control),
-            Self::Ledger(..) | Self::Usage(..) | Self::Tcp(_) => (Testbed::Direct933, false),
+            Self::Ledger(..) | Self::Usage(..) | Self::NetPipe(_) => (Testbed::Direct933, false),
         }
     }
 
@@ -87,7 +87,7 @@ impl Task {
             Self::Point(key) => key.size,
             Self::Ledger(..) => 0,
             Self::Usage(..) => LARGE,
-            Self::Tcp(_) => u32::MAX,
+            Self::NetPipe(_) => u32::MAX,
         }
     }
 }
@@ -101,8 +101,8 @@ pub enum TaskResult {
     Ledger(Box<Quiet>),
     /// Utilisation.
     Usage(Usage),
-    /// TCP.
-    Tcp(Tcp),
+    /// NetPIPE.
+    NetPipe(NetPipe),
     /// No result: an image is missing, or the firmware does not tell it.
     Nothing,
 }
@@ -140,10 +140,10 @@ impl EmpPlan {
     pub(super) fn possible(&self) -> Vec<Task> {
         let has_image = |task: &Task| {
             let is_on_gm = matches!(task, Task::Point(key) if key.experiment.is_on_gm());
-            let is_tcp = matches!(task, Task::Tcp(_));
+            let is_netpipe = matches!(task, Task::NetPipe(_));
             self.images.contains_key(&task.scheme())
                 && (!is_on_gm || self.gm.is_some())
-                && (!is_tcp || self.no_linux.is_none())
+                && (!is_netpipe || self.no_linux.is_none())
         };
         let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
         // Long runs first: threads end at about the same time.
@@ -166,7 +166,7 @@ impl EmpPlan {
             profile: Arc::clone(&of.profile),
             schemes: of.schemes.clone(),
             points: BTreeMap::new(),
-            tcp: BTreeMap::new(),
+            netpipe: BTreeMap::new(),
             lacks: Arc::clone(&lacks),
         };
         let mut profiles: Vec<_> = calibrated.iter().map(of_profile).collect();
@@ -177,18 +177,18 @@ impl EmpPlan {
                 (Task::Point(key), TaskResult::Mean(mean)) => {
                     of.points.insert(key, mean);
                 }
-                (Task::Tcp(processor), TaskResult::Tcp(tcp)) => {
-                    of.tcp.insert(processor, tcp);
+                (Task::NetPipe(stack), TaskResult::NetPipe(netpipe)) => {
+                    of.netpipe.insert(stack, netpipe);
                 }
                 (_, TaskResult::Ledger(quiet)) => {
                     scheme.ledgers.insert(quiet.ledger.length, *quiet);
                 }
                 (_, TaskResult::Usage(usage)) => scheme.usages.push(usage),
-                (_, TaskResult::Nothing | TaskResult::Mean(_) | TaskResult::Tcp(_)) => {}
+                (_, TaskResult::Nothing | TaskResult::Mean(_) | TaskResult::NetPipe(_)) => {}
             }
         }
         for profile in 0..profiles.len() {
-            profiles[profile].tcp = profiles[self.tcp_of(profile)].tcp.clone();
+            profiles[profile].netpipe = profiles[self.netpipe_of(profile)].netpipe.clone();
         }
         Results {
             profiles,
@@ -227,8 +227,8 @@ impl EmpPlan {
         kernel.map(|_| "no kernel of guests (`make linux` builds it)".into())
     }
 
-    /// The first profile with the entries of this one: TCP is measured under that one alone, since durations of EMP's stages do not matter.
-    pub(super) fn tcp_of(&self, profile: usize) -> usize {
+    /// The first profile with the entries of this one: NetPIPE is measured under that one alone: durations of EMP's stages do not matter.
+    pub(super) fn netpipe_of(&self, profile: usize) -> usize {
         let entries = &self.profiles[profile].entries;
         let mut all = self.profiles.iter();
         all.position(|other| other.entries == *entries)
@@ -314,7 +314,7 @@ impl EmpPlan {
                 None => TaskResult::Nothing,
             },
             Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
-            Task::Tcp(processor) => TaskResult::Tcp(tcp::measure(&setup, processor)?),
+            Task::NetPipe(stack) => TaskResult::NetPipe(stack.measure(&setup)?),
         })
     }
 

@@ -8,9 +8,9 @@ use host_lib::emp::OpenError;
 
 use super::answers;
 use super::key::Key;
+use crate::emp::measure::netpipe::{NetPipe, Stack};
 use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::scheme::Scheme;
-use crate::emp::measure::tcp::Tcp;
 use crate::emp::measure::usage::Usage;
 use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
 use lanigon_experiments::interval::Estimate;
@@ -55,8 +55,8 @@ pub struct ProfileResults {
     pub schemes: BTreeMap<Scheme, SchemeResults>,
     /// The points, in their experiments' units: EMP's, and the latencies of other systems.
     pub points: BTreeMap<Key, Estimate>,
-    /// TCP with and without time of the hosts' processors.
-    pub tcp: BTreeMap<bool, Tcp>,
+    /// NetPIPE by what its sockets stand on.
+    pub netpipe: BTreeMap<Stack, NetPipe>,
     /// Parts that the run lacks.
     pub lacks: Arc<Lacks>,
 }
@@ -92,7 +92,7 @@ impl Lacks {
         }
     }
 
-    /// Reason for a missing value of TCP.
+    /// Reason for a missing value of NetPIPE.
     #[must_use]
     pub fn of_tcp(&self) -> String {
         self.no_linux
@@ -155,10 +155,14 @@ impl Measurements for ProfileResults {
                 let sizes: BTreeSet<_> = own.map(|key| key.size).collect();
                 Ok(Vec::from_iter(sizes.into_iter().map(f64::from)).into())
             }
-            [size] if measure == "tcp" => {
+            [size] if ["tcp", "sockets"].contains(&measure) => {
                 let size = size.number()? as u32;
-                let found = self.tcp.get(&true);
-                let found = found.and_then(|tcp| tcp.latencies.get(&size).copied());
+                let stack = match measure {
+                    "tcp" => Stack::Tcp,
+                    _ => Stack::Emp,
+                };
+                let found = self.netpipe.get(&stack);
+                let found = found.and_then(|netpipe| netpipe.latencies.get(&size).copied());
                 let missing = || not_measured(self.lacks.of_tcp());
                 found.map(Into::into).ok_or_else(missing)
             }

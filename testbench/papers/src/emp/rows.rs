@@ -15,7 +15,6 @@ use super::results::{ProfileResults, Results, SchemeResults};
 use super::{Selection, Task};
 use crate::emp::measure::passing::GM_PROFILE;
 use crate::emp::measure::quiet::Quiet;
-use crate::emp::measure::tcp;
 use crate::emp::measure::testbed::Testbed;
 use crate::emp::measure::usage::Usage;
 use lanigon_experiments::published::Published;
@@ -133,11 +132,11 @@ fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     }
 }
 
-/// Rows of TCP: latencies, and the highest bandwidth.
-fn tcp_rows(profile: &ProfileResults) -> impl Iterator<Item = Row> + '_ {
-    profile.tcp.iter().flat_map(move |(&processor, tcp)| {
+/// Rows of NetPIPE: latencies and bandwidths.
+fn netpipe_rows(profile: &ProfileResults) -> impl Iterator<Item = Row> + '_ {
+    profile.netpipe.iter().flat_map(move |(stack, netpipe)| {
         let row = move |experiment: Experiment, size, value| Row {
-            scheme: tcp::name(processor),
+            scheme: stack.name(),
             testbed: Testbed::Direct933.name(),
             experiment: experiment.name(),
             profile: profile.profile.name.clone(),
@@ -148,9 +147,9 @@ fn tcp_rows(profile: &ProfileResults) -> impl Iterator<Item = Row> + '_ {
             role: PREDICTED,
             ..Row::default()
         };
-        let latencies = tcp.latencies.iter();
+        let latencies = netpipe.latencies.iter();
         let latencies = latencies.map(move |(size, us)| row(Experiment::Latency, *size, *us));
-        let bandwidths = tcp.bandwidths.iter();
+        let bandwidths = netpipe.bandwidths.iter();
         latencies.chain(bandwidths.map(move |(size, rate)| row(Experiment::OneWay, *size, *rate)))
     })
 }
@@ -174,7 +173,7 @@ pub fn points(results: &Results, profile: &ProfileResults, selection: &Selection
         Task::Point(key) if is_shown(key) => Some(point_row(results, profile, *key)),
         _ => None,
     });
-    tasks.chain(tcp_rows(profile)).collect()
+    tasks.chain(netpipe_rows(profile)).collect()
 }
 
 /// Median of absolute errors of predictions.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::answers::{self, answer};
 use super::{LARGE, QUICK_SIZES, SMALL, Task};
+use crate::emp::measure::netpipe::Stack;
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::published;
 
@@ -32,7 +33,7 @@ impl Selection {
             .tasks
             .extend(Scheme::ALL.into_iter().flat_map(Task::explanation));
         whole.tasks.extend(Task::others());
-        whole.tasks.extend([true, false].map(Task::Tcp));
+        whole.tasks.extend(Stack::ALL.map(Task::NetPipe));
         whole.numbers = answered().collect();
         for id in &whole.numbers {
             whole.tasks.extend(needs(id, sizes));

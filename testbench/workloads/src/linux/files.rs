@@ -29,6 +29,12 @@ pub(super) fn built() -> PathBuf {
     std::env::var_os(FOLDER).map_or_else(|| own::project().join("target/linux"), PathBuf::from)
 }
 
+/// Path of a program of guests.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    built().join("root").join(name)
+}
+
 /// The first thing that is missing for guests, and what to do; `None` if nothing is.
 #[must_use]
 pub fn missing() -> Option<String> {

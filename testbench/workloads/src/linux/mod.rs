@@ -7,6 +7,6 @@ mod summary;
 mod workload;
 
 pub use console::{Terminal, open_console};
-pub use files::missing;
+pub use files::{missing, program};
 pub use summary::{ConsoleLine, GuestUse, GuestsUse};
 pub use workload::KIND;

@@ -2,12 +2,12 @@
 
 pub mod activity;
 pub mod latency;
+pub mod netpipe;
 pub mod one_way;
 pub mod passing;
 pub mod quiet;
 pub mod rounds;
 pub mod scheme;
-pub mod tcp;
 pub mod testbed;
 pub mod two_way;
 pub mod usage;
