@@ -164,7 +164,9 @@ impl Measurements for Needs {
             ("profile", []) => return Ok("".into()),
             ("dma_us", []) => tasks.extend(LEDGERS.map(|size| Task::Ledger(Scheme::Base, size))),
             // Its rows say what comes with and without.
-            ("tcp_peak", []) => tasks.extend(Stack::ALL.map(Task::NetPipe)),
+            ("tcp_peak", []) => {
+                tasks.extend([Stack::Tcp, Stack::TcpWithoutTime].map(Task::NetPipe));
+            }
             ("stage", [scheme, ..]) => {
                 tasks.extend(Scheme::by_name(scheme.text()?).map(|one| Task::Ledger(one, SMALL)));
             }
