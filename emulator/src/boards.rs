@@ -14,6 +14,7 @@ pub const BOARD_NAMES: Boards = &[
     &LANAI_NAMES[0],
     &LANAI_NAMES[1],
     &LANAI_NAMES[2],
+    &emulator_tigon2::inspect::names::NAMES_N,
 ];
 
 /// Nodes with a type of board. The code that runs nodes is generic: here it is compiled once for each type, as a part of what is
@@ -104,5 +105,7 @@ mod tests {
         check(0xC000_0180, "cpu_a");
         check(0xC000_02FC, "cpu_b");
         check(0xC000_03FC, "storage");
+        check(0xC000_1208, "event");
+        check(0xC000_1744, "cpu_h");
     }
 }

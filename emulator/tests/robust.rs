@@ -18,6 +18,8 @@ mod bench;
 mod firmware;
 #[path = "robust/logs.rs"]
 mod logs;
+#[path = "robust/many.rs"]
+mod many;
 #[path = "robust/order.rs"]
 mod order;
 #[path = "robust/polls.rs"]

@@ -44,8 +44,8 @@ pub struct BoardProbe {
     stage: StageIndex,
 }
 
-/// CPUs of a board that has the most.
-const CPUS: usize = 2;
+/// CPUs with code of their own: CPU A, CPU B, and all others alike.
+const CPUS: usize = 3;
 
 /// All probes, the stages' stretch factors, and where the code and the stacks of the firmware are. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +122,7 @@ impl ProbeTable {
     /// The ranges in which a CPU may find code.
     #[must_use]
     pub fn code(&self, cpu: CpuId) -> &CodeMap {
-        &self.code[cpu.index() % CPUS]
+        &self.code[cpu.index().min(CPUS - 1)]
     }
 
     /// The end of the stack, if a CPU with this stack pointer that accesses `address` is beyond it. A push accesses what is right below the

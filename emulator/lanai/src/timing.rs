@@ -15,6 +15,7 @@ macro_rules! built_in {
 /// The profiles of boards with a LANai 4.
 pub static PROFILES_4: BoardProfiles = BoardProfiles {
     board: Generation::L4.board(),
+    based_on: &[],
     built_in: built_in!(
         "lanai4.3-33",
         "gm-paper-lanai4.3-33",
@@ -26,6 +27,7 @@ pub static PROFILES_4: BoardProfiles = BoardProfiles {
 /// The profiles of boards with a LANai 7.
 pub static PROFILES_7: BoardProfiles = BoardProfiles {
     board: Generation::L7.board(),
+    based_on: &[],
     built_in: built_in!("lanai7.2-66", "gm-paper-lanai7.2-66"),
     check: |from| check(Generation::L7, from),
 };
@@ -33,6 +35,7 @@ pub static PROFILES_7: BoardProfiles = BoardProfiles {
 /// The profiles of boards with a LANai 9.
 pub static PROFILES_9: BoardProfiles = BoardProfiles {
     board: Generation::L9.board(),
+    based_on: &[],
     built_in: built_in!(
         "lanai9.1-133",
         "lanai9.2-200",

@@ -3,7 +3,8 @@
 //! A profile is a TOML file (`emulator/profiles/`) for one type of board; users can supply their own. A table's entry is
 //! `{ value, unit, source, why }`; `before_results` gives the earlier value of a cost that was changed in
 //! knowledge of results. `board = "NAME"` names the type of board, which says what entries there are. With `base = "NAME"`
-//! a profile takes board and entries of another one and replaces or adds some. `[stages]` gives the durations to
+//! a profile takes board and entries of another one and replaces or adds some; `board` beside it is then a type of board that can have
+//! them, too. `[stages]` gives the durations to
 //! which protocol stages are stretched (ARCHITECTURE.md, "Timing"). An *overlay* ([`Profile::with`]) replaces
 //! entries of any profile: another host for the same board.
 //!
@@ -76,6 +77,8 @@ impl BoardProfiles {
 pub struct BoardProfiles {
     /// Name of the type of board.
     pub board: &'static str,
+    /// Other types of boards whose profiles can be a base of these: this type has all their entries.
+    pub based_on: &'static [&'static str],
     /// Names and texts of the built-in profiles.
     pub built_in: &'static [(&'static str, &'static str)],
     /// Reads every entry that the board uses, except those of the host.
@@ -259,15 +262,28 @@ impl Catalog {
             Some(_) if depth > self.texts().count() => return Err(ProfileError::Cycle(file.name)),
             Some(base) => {
                 let base = self.load(self.text(base)?, depth + 1)?;
-                if let Some(board) = &file.board {
-                    base.for_board(board)?;
-                }
-                (base.kind, base.entries, base.stages)
+                (self.kind_with(&file, &base)?, base.entries, base.stages)
             }
         };
         entries.extend(file.entries());
         stages.extend(file.stages);
         Profile::build(kind, file.name, file.description, entries, stages)
+    }
+
+    /// The type of board of a file with a base: that of the base, or the one that the file names if it can take the base's entries.
+    fn kind_with(
+        &self,
+        file: &ProfileFile,
+        base: &Profile,
+    ) -> Result<&'static BoardProfiles, ProfileError> {
+        let Some(board) = &file.board else {
+            return Ok(base.kind);
+        };
+        let named = self.0.iter().find(|kind| kind.board == board);
+        match named.filter(|kind| kind.based_on.contains(&base.board())) {
+            Some(kind) => Ok(kind),
+            None => Ok(base.for_board(board)?.kind),
+        }
     }
 
     /// The type of board that a file names.
@@ -307,6 +323,7 @@ mod tests {
 
     const ONE: BoardProfiles = BoardProfiles {
         board: "one",
+        based_on: &[],
         built_in: &[("plain", include_str!("../../profiles/tigon2-88mhz.toml"))],
         check: |_| Ok(()),
     };
@@ -314,6 +331,7 @@ mod tests {
         ONE,
         BoardProfiles {
             board: "other",
+            based_on: &["one"],
             built_in: &[(
                 "bare",
                 "name = \"bare\"\ndescription = \"d\"\nboard = \"other\"",

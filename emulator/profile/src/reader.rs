@@ -77,7 +77,21 @@ impl<'a> Reader<'a> {
         unit: &str,
         least: u32,
     ) -> Result<u32, ProfileError> {
-        let value = self.number(name, unit, f64::from(least), 1e6)?;
+        self.small_count(name, unit, least, 1_000_000)
+    }
+
+    /// A whole number with a limit.
+    ///
+    /// # Errors
+    /// As [`number`](Self::number).
+    pub fn small_count(
+        &mut self,
+        name: &'static str,
+        unit: &str,
+        least: u32,
+        most: u32,
+    ) -> Result<u32, ProfileError> {
+        let value = self.number(name, unit, f64::from(least), f64::from(most))?;
         if value.fract() != 0.0 {
             return Err(ProfileError::Value {
                 profile: self.profile.into(),

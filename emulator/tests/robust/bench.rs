@@ -5,12 +5,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use defs::tigon2::banks::private_of;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_VIEW};
 use defs::tigon2::regs::{
-    ASSIST_STATE, AssistState, CPU_B, HOST_CONTROL, HostControl, MAC_RX_STATE, MAC_TX_STATE,
-    MacRxState, MacTxState, RX_BUFFER_BASE, RX_BUFFER_CONSUMER, RX_BUFFER_PRODUCER,
-    SCRATCH_ADDRESS, SCRATCH_DATA, TX_BUFFER_BASE, TX_BUFFER_CONSUMER, TX_BUFFER_PRODUCER,
-    WINDOW_BASE,
+    ASSIST_STATE, AssistState, HOST_CONTROL, HostControl, MAC_RX_STATE, MAC_TX_STATE, MacRxState,
+    MacTxState, RX_BUFFER_BASE, RX_BUFFER_CONSUMER, RX_BUFFER_PRODUCER, SCRATCH_ADDRESS,
+    SCRATCH_DATA, TX_BUFFER_BASE, TX_BUFFER_CONSUMER, TX_BUFFER_PRODUCER, WINDOW_BASE,
 };
 use emulator::board::Board;
 use emulator::cpu::mips::asm::assemble;
@@ -18,6 +18,7 @@ use emulator::observe::event::TraceKind;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
+use emulator::tigon2::cpus::CpuPlan;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
 
@@ -56,7 +57,10 @@ pub struct Bench(pub Node);
 impl Bench {
     /// A board after power-on, with a cable and host memory.
     pub fn bare(sram: SramSize) -> Self {
-        let timing = Timing::built_in("tigon2-88mhz").unwrap();
+        Self::bare_with(sram, Timing::built_in("tigon2-88mhz").unwrap())
+    }
+
+    fn bare_with(sram: SramSize, timing: Timing) -> Self {
         let mut board = Tigon2::new(sram, timing);
         let link = board.fabric.link;
         board.plug_in(&link);
@@ -73,7 +77,17 @@ impl Bench {
 
     /// Like [`bare`](Self::bare), with MAC and DMA assist enabled.
     pub fn new(sram: SramSize) -> Self {
-        let mut bench = Self::bare(sram);
+        Self::with_cpus(sram, 2)
+    }
+
+    /// Like [`new`](Self::new), with so many CPUs: the chip, or a `tigon-n`.
+    pub fn with_cpus(sram: SramSize, cpus: usize) -> Self {
+        let timing = Timing::built_in("tigon2-88mhz").unwrap();
+        let cpus = match cpus {
+            2 => CpuPlan::CHIP,
+            _ => CpuPlan::any_number(cpus as u32).unwrap(),
+        };
+        let mut bench = Self::bare_with(sram, Timing { cpus, ..timing });
         for (register, value) in [
             (TX_BUFFER_BASE, TX_BUFFER),
             (TX_BUFFER_PRODUCER, TX_BUFFER),
@@ -132,7 +146,7 @@ impl Bench {
     /// Writes words to a CPU's scratchpad. `SCRATCH_ADDRESS` does not point there any more in the end: the CPU need
     /// not execute in turn.
     pub fn load_scratchpad(&mut self, cpu: usize, address: u32, words: &[u32]) {
-        let registers = CPU_B * cpu as u32;
+        let registers = private_of(cpu);
         for (address, word) in (address..).step_by(4).zip(words) {
             self.write(registers + SCRATCH_ADDRESS, address);
             self.write(registers + SCRATCH_DATA, *word);

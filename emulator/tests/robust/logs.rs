@@ -208,9 +208,9 @@ fn what_was_taken_back_is_told_once() {
     let mut values = vec![0; 16];
     values[5] = count[1];
     let scene = Scene {
-        programs: [count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
-        in_scratchpad: [false, false],
-        shown: [false, false],
+        programs: vec![count, words("nop\n nop\n sw $a1, 4($at)\n nop")],
+        in_scratchpad: vec![false; 2],
+        shown: vec![false; 2],
         values,
         patches: Vec::new(),
     };
@@ -238,7 +238,7 @@ fn words_are_known_to_whoever_comes_late() {
 /// Number of instructions of both cores.
 fn executed(bench: &Bench) -> [u64; 2] {
     let cores = &bench.0.board::<Tigon2>().cores;
-    cores.each_ref().map(|unit| unit.core.instructions())
+    [0, 1].map(|cpu: usize| cores[cpu].core.instructions())
 }
 
 /// Encoded instructions of both cores, which copy and search in SRAM, from logs of so many ticks each.

@@ -2,13 +2,15 @@
 //!
 //! The callers determine time and cost of an access: `run::bus` for the CPUs, `board` for the host.
 
+use defs::tigon2::banks::{private_of, timer_reference};
 use defs::tigon2::regs::{self, HostControl};
 
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
 use super::map;
 use super::races::BoardRaces;
-use emulator_base::initiator::{Actor, Initiator};
+use super::run::rest::RestOfCores;
+use emulator_base::initiator::Actor;
 use emulator_base::time::SimTime;
 use emulator_board::StageState;
 use emulator_board::races::Agent;
@@ -17,18 +19,20 @@ use emulator_cpu::mips::exec::Core;
 use emulator_observe::event::{Details, TraceKind};
 
 /// Everything that a register access can reach.
-pub(super) struct Chip<'a> {
-    /// CPU A and CPU B.
-    pub cores: [(&'a mut Core, &'a mut CorePrivate); 2],
-    /// The blocks that both share.
+pub(super) struct Chip<'a, 'r> {
+    /// Two of the cores.
+    pub pair: [(&'a mut Core, &'a mut CorePrivate); 2],
+    /// The others, if there are any.
+    pub rest: Option<&'a mut RestOfCores<'r>>,
+    /// The blocks that all share.
     pub fabric: &'a mut Fabric,
-    /// The stages of both cores.
-    pub stages: &'a mut [StageState; 2],
+    /// The stages of all cores.
+    pub stages: &'a mut [StageState],
 }
 
 /// Offset in CPU A's registers for offset `offset` in those of CPU `owner`.
 const fn as_cpu_a(owner: usize, offset: u32) -> u32 {
-    offset - regs::CPU_B * owner as u32
+    offset - private_of(owner)
 }
 
 /// Value of a register. Reads have no side effects.
@@ -45,7 +49,20 @@ pub(super) fn read_register<'a>(
     control.unwrap_or_else(|| fabric.read_register(offset, now))
 }
 
-impl Chip<'_> {
+/// The core with this index, among two and the rest.
+fn own_unit<'c>(
+    pair: &'c mut [(&mut Core, &mut CorePrivate); 2],
+    rest: Option<&'c mut RestOfCores<'_>>,
+    owner: usize,
+) -> Option<(&'c mut Core, &'c mut CorePrivate)> {
+    if let Some((core, private)) = pair.iter_mut().find(|(_, one)| one.index() == owner) {
+        return Some((core, private));
+    }
+    let unit = rest?.find_mut(owner)?;
+    Some((&mut unit.core, &mut unit.private))
+}
+
+impl Chip<'_, '_> {
     /// Writes a register at `ctx.now`, which is `tick` on the cores' clock. Returns whether the cores must stop, so
     /// that the board checks times and cores again.
     pub fn write_register(
@@ -81,32 +98,40 @@ impl Chip<'_> {
         self.fabric.write_register(offset, value, who, ctx) || resets
     }
 
-    /// Ends the idle rounds of each CPU except the writer. A CPU's own alarm concerns the other one only if that one's
+    /// Ends the idle rounds of each CPU except the writer. A CPU's own alarm concerns another one only if that one's
     /// loop reads it.
     fn wake_others(&mut self, offset: u32, who: Actor) {
-        let alarm = match who.initiator {
-            Initiator::Cpu(0) => Some(regs::TIMER_REFERENCE_A),
-            Initiator::Cpu(1) => Some(regs::TIMER_REFERENCE_B),
-            _ => None,
-        };
-        for (_, private) in &mut self.cores {
+        let alarm = who.initiator.cpu().map(timer_reference);
+        let wake = |private: &mut CorePrivate| {
             let concerned = alarm != Some(offset) || private.idle.has_read(offset);
             if private.who != who.initiator && concerned {
                 private.idle.wake();
             }
+        };
+        let [(_, one), (_, other)] = &mut self.pair;
+        wake(one);
+        wake(other);
+        if let Some(rest) = &mut self.rest {
+            rest.for_each(|_, private| wake(private));
         }
     }
 
-    /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.
+    /// Registers as after power-on, all CPUs halted, no pending work; memory is kept.
     pub fn reset(&mut self, ctx: &mut BoardContext) {
         self.fabric.reset(ctx);
         self.fabric.tell_races(BoardRaces::reset);
-        for ((core, private), stage) in self.cores.iter_mut().zip(&mut *self.stages) {
+        let halt = |core: &mut Core, private: &mut CorePrivate| {
             private.halt();
             private.stopped = None;
-            stage.abandon();
             core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
+        };
+        for (core, private) in &mut self.pair {
+            halt(core, private);
         }
+        if let Some(rest) = &mut self.rest {
+            rest.for_each(halt);
+        }
+        self.stages.iter_mut().for_each(StageState::abandon);
     }
 
     /// Writes a register of a CPU; `None` if it is plain storage.
@@ -119,7 +144,7 @@ impl Chip<'_> {
         tick: u64,
         ctx: &mut BoardContext,
     ) -> Option<bool> {
-        let (core, private) = &mut self.cores[owner];
+        let (core, private) = own_unit(&mut self.pair, self.rest.as_deref_mut(), owner)?;
         let as_a = as_cpu_a(owner, offset);
         if as_a == regs::SCRATCH_DATA && self.fabric.watches_memory() {
             let address = private.scratch_address();

@@ -1,20 +1,21 @@
-//! The Tigon2 board: two cores and the fabric between them.
+//! The Tigon2 board: its cores and the fabric between them.
 //!
 //! The cores share SRAM, registers and the semaphore. A core's shared accesses take effect in the
-//! order of their time, CPU A before CPU B at equal ticks, and after every event that is due: a core
-//! that would overtake another actor waits before the instruction, and the other core runs.
+//! order of their time, CPU A first at equal ticks, then CPU B and so on, and after every event that is due: a core
+//! that would overtake another actor waits before the instruction, and another core runs.
 
 use std::sync::Arc;
 
-use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, WINDOW_VIEW};
+use defs::tigon2::banks::{MOST_CPUS, private_of};
+use defs::tigon2::map::WINDOW_VIEW;
 use defs::tigon2::regs;
 
 use super::access::{Chip, read_register};
 use super::cores::{CorePrivate, CoreUnit};
-use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
-use super::mailbox::Mailbox;
 use super::map;
+use super::run::pair::{self, divide};
+use super::run::rest::{LeftForRest, RestOfCores};
 use super::run::turns::CoreActivity;
 use super::sram::SramSize;
 use super::timing::Timing;
@@ -40,14 +41,14 @@ const LONGEST_REST: SimTime = SimTime::from_us(1_000_000);
 /// A board.
 #[derive(Debug)]
 pub struct Tigon2 {
-    /// CPU A and CPU B.
-    pub cores: [CoreUnit; 2],
+    /// CPU A, CPU B and so on: two units at least, of which the second one never starts on a board with one CPU.
+    pub cores: Box<[CoreUnit]>,
     /// Everything else.
     pub fabric: Fabric,
     /// The firmware's probes.
     pub probes: ProbeTable,
     /// The cores' stages.
-    pub stages: [StageState; 2],
+    pub stages: Box<[StageState]>,
     /// Whether idle loops may be skipped (with identical results).
     pub skip_idle: bool,
     /// Whether whole periods of idle loops that follow the timer may be skipped too.
@@ -56,8 +57,10 @@ pub struct Tigon2 {
     pub(super) marks_dispatch: bool,
     /// Largest number of instructions of each core.
     pub instruction_limit: u64,
+    /// What the last turn has left to do.
+    pub(super) further: LeftForRest,
     /// For a debugger: each core stops once it has executed this many instructions.
-    pub(super) held_after: [u64; 2],
+    pub(super) held_after: [u64; MOST_CPUS],
 }
 
 state!(Tigon2 { fabric } lists { cores, stages } fixed {
@@ -66,6 +69,7 @@ state!(Tigon2 { fabric } lists { cores, stages } fixed {
     skip_periods,
     marks_dispatch,
     instruction_limit,
+    further,
     held_after
 });
 
@@ -78,10 +82,16 @@ impl Tigon2 {
         }
     }
 
-    /// A board after power-on: both cores halted.
+    /// Index of the unit of a CPU.
+    pub(super) const fn place_of(&self, cpu: CpuId) -> usize {
+        cpu.index() % self.fabric.cpus.units()
+    }
+
+    /// A board after power-on: all cores halted. `timing` says how many there are.
     #[must_use]
     pub fn new(sram: SramSize, timing: Timing) -> Self {
-        let unit = |who, scratchpad_bytes| {
+        let cpus = timing.cpus;
+        let unit = |index| {
             let mut core = Core::default();
             core.timing = CoreTiming {
                 instruction_cycles: timing.instruction_cycles,
@@ -90,30 +100,28 @@ impl Tigon2 {
             };
             CoreUnit {
                 core,
-                private: CorePrivate::new(who, scratchpad_bytes, timing.instruction_cache_bytes),
+                private: CorePrivate::new(index, cpus, timing.instruction_cache_bytes),
             }
         };
         Self {
-            cores: [
-                unit(Initiator::Cpu(0), SCRATCHPAD_A_BYTES),
-                unit(Initiator::Cpu(1), SCRATCHPAD_B_BYTES),
-            ],
+            cores: (0..cpus.units()).map(unit).collect(),
             fabric: Fabric::new(sram, timing),
             probes: ProbeTable::default(),
-            stages: Default::default(),
+            stages: (0..cpus.units()).map(|_| StageState::default()).collect(),
             skip_idle: true,
             skip_periods: true,
             marks_dispatch: false,
             instruction_limit: u64::MAX,
-            held_after: [u64::MAX; 2],
+            further: LeftForRest::default(),
+            held_after: [u64::MAX; MOST_CPUS],
         }
     }
 
     /// Releases a core at `pc` at `ctx.now`, as a host would through its registers.
     pub fn start_core(&mut self, index: usize, pc: u32, ctx: &mut BoardContext) {
-        let as_b = regs::CPU_B * index as u32;
-        self.window_write(regs::CPU_PC + as_b, pc, ctx);
-        self.window_write(regs::CPU_STATE + as_b, 0, ctx);
+        let own = private_of(index);
+        self.window_write(regs::CPU_PC + own, pc, ctx);
+        self.window_write(regs::CPU_STATE + own, 0, ctx);
     }
 
     /// Total time in which a core was neither halted nor in rounds of its idle loop that were like the ones before.
@@ -154,18 +162,15 @@ impl Tigon2 {
         self.cores[index].private.stopped.as_ref()
     }
 
-    /// Brings lagging idle cores to the current time, with the values on which the event registers depended
+    /// Brings lagging idle cores to the current time, with the levels on which the event registers depended
     /// until now.
-    fn catch_up(&mut self, inputs: (EventRegisters, Mailbox), ctx: &mut BoardContext) {
-        let (events, mailbox) = inputs;
-        let events = std::mem::replace(&mut self.fabric.events, events);
-        let mailbox = std::mem::replace(&mut self.fabric.mailbox, mailbox);
-        let now = ctx.now;
+    fn catch_up(&mut self, levels: u32, ctx: &mut BoardContext) {
+        let (now, changed) = (ctx.now, self.fabric.events.levels());
+        self.fabric.events.set_levels(levels);
         let ran = self.run_up_to(now, now, ctx);
         debug_assert!(ran == Ran::There, "an idle core started a device");
         ctx.now = now;
-        self.fabric.events = events;
-        self.fabric.mailbox = mailbox;
+        self.fabric.events.set_levels(changed);
     }
 
     /// Whether an event leaves all decoded code in SRAM as it is.
@@ -182,26 +187,24 @@ impl Tigon2 {
 
     /// Whether a core's idle loop reads more than its event register.
     fn watching(&self) -> bool {
-        self.cores.iter().any(|unit| unit.private.idle.watches())
+        pair::any(&self.cores, |unit| unit.private.idle.watches())
     }
 
     /// Makes idle cores check again, after a change of a value that they may poll.
     pub(super) fn wake_cores(&mut self) {
-        for unit in &mut self.cores {
-            unit.private.idle.wake();
-        }
+        pair::for_each(&mut self.cores, |unit| unit.private.idle.wake());
     }
 
-    /// The parts reachable by a register access.
-    fn chip(&mut self) -> Chip<'_> {
-        Chip {
-            cores: self
-                .cores
-                .each_mut()
-                .map(|unit| (&mut unit.core, &mut unit.private)),
+    /// Does something with the parts that a register access reaches.
+    fn with_chip(&mut self, act: impl FnOnce(&mut Chip<'_, '_>)) {
+        let (a, b, rest) = divide(&mut self.cores, 0, 1);
+        let left = &mut self.further;
+        act(&mut Chip {
+            pair: [a, b].map(|unit| (&mut unit.core, &mut unit.private)),
+            rest: Some(&mut RestOfCores { cores: rest, left }),
             fabric: &mut self.fabric,
             stages: &mut self.stages,
-        }
+        });
     }
 
     /// Writes a register for the host or a debugger.
@@ -213,8 +216,7 @@ impl Tigon2 {
         ctx: &mut BoardContext,
     ) {
         let tick = self.fabric.ticks.first_at(ctx.now);
-        self.chip()
-            .write_register(offset, value, who.into(), tick, ctx);
+        self.with_chip(|chip| _ = chip.write_register(offset, value, who.into(), tick, ctx));
     }
 
     /// Value of a register, without side effects.
@@ -233,18 +235,19 @@ impl Board for Tigon2 {
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         let writes_code = !self.spares_code(&event);
-        let inputs = (self.fabric.events.clone(), self.fabric.mailbox.clone());
+        // An event changes no other input of the event registers.
+        let levels = self.fabric.events.levels();
         let changed = self.fabric.handle(event, ctx);
         if changed {
-            self.catch_up(inputs, ctx);
+            self.catch_up(levels, ctx);
         }
-        for unit in &mut self.cores {
+        pair::for_each(&mut self.cores, |unit| {
             if changed || unit.private.idle.watches() {
                 unit.private.idle.wake();
             } else if writes_code {
                 unit.private.idle.end_period();
             }
-        }
+        });
     }
 
     fn share_code(&mut self, shared: &SharedCode) {
@@ -305,7 +308,7 @@ impl Board for Tigon2 {
     }
 
     fn reset(&mut self, ctx: &mut BoardContext) {
-        self.chip().reset(ctx);
+        self.with_chip(|chip| chip.reset(ctx));
         // The frame is on the wire; its end is no longer relevant.
         self.fabric.mac.sending = None;
         self.fabric.sram.bus_mut().stop_bursts();
@@ -377,16 +380,14 @@ impl Board for Tigon2 {
 
     fn next_activity(&self, now: SimTime) -> SimTime {
         // Mostly the first one is busy.
-        if [0, 1]
-            .iter()
-            .any(|&cpu| self.activity(cpu) == CoreActivity::Busy)
-        {
+        if pair::any(&self.cores, |unit| {
+            self.activity(unit) == CoreActivity::Busy
+        }) {
             return now;
         }
-        let activities = self.activities();
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
-            if activities[index] == CoreActivity::Stopped {
+            if self.activity(unit) == CoreActivity::Stopped {
                 continue;
             }
             if let Some(rest) = unit.private.idle.rest() {
@@ -428,10 +429,11 @@ impl Board for Tigon2 {
 
     #[inline]
     fn fruitless_poll(&mut self, access: PollAccess<'_>, now: SimTime) -> bool {
-        let [a, b] = &self.cores;
+        let cores = &self.cores;
+        let reads = |unit: &CoreUnit| unit.private.idle.has_read(regs::WINDOW_BASE);
         let tick = self.fabric.ticks.first_at(now);
         self.fabric
-            .fruitless_poll(access, [&a.private, &b.private], tick)
+            .fruitless_poll(access, || pair::any(cores, reads), tick)
     }
 
     fn poll_write(&mut self, write: (u32, u32), ctx: &mut Context<'_, BoardEvent>) {
@@ -463,16 +465,15 @@ impl Board for Tigon2 {
     }
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
-        self.start_core(cpu.index() & 1, pc, ctx);
+        self.start_core(self.place_of(cpu), pc, ctx);
     }
 
     fn resume_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
-        let index = cpu.index() & 1;
-        let as_b = regs::CPU_B * index as u32;
+        let own = private_of(self.place_of(cpu));
         let halted = regs::CpuState::HALT.bits();
-        let state = self.register(regs::CPU_STATE + as_b, ctx.now) & !halted;
-        self.window_write(regs::CPU_PC + as_b, pc, ctx);
-        self.window_write(regs::CPU_STATE + as_b, state, ctx);
+        let state = self.register(regs::CPU_STATE + own, ctx.now) & !halted;
+        self.window_write(regs::CPU_PC + own, pc, ctx);
+        self.window_write(regs::CPU_STATE + own, state, ctx);
     }
 
     fn poke(
@@ -482,7 +483,7 @@ impl Board for Tigon2 {
         bytes: &[u8],
         ctx: &mut Context<'_, BoardEvent>,
     ) -> Result<(), NothingThere> {
-        self.poke_bytes(cpu.index() & 1, address, bytes, ctx)
+        self.poke_bytes(self.place_of(cpu), address, bytes, ctx)
     }
 
     fn transmitter_free_at(&self) -> SimTime {

@@ -1,9 +1,11 @@
-//! The two cores of the board and their control registers (docs/tigon2.md, section 1).
+//! The cores of the board and their control registers (docs/tigon2.md, section 1).
 
+use defs::tigon2::banks::{self, event_register, timer_reference};
 use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
+use super::cpus::{CpuPlan, Viewer, scratchpad_bytes};
 use super::icache::InstructionCache;
 use super::inspect::handlers::Dispatch;
 use super::run::ahead::RunAhead;
@@ -20,14 +22,19 @@ use emulator_state::state;
 /// A core's private memory and state.
 #[derive(Debug)]
 pub struct CorePrivate {
-    /// CPU A or CPU B.
+    /// The core as initiator.
     pub who: Initiator,
     index: usize,
+    cpus: CpuPlan,
+    /// Offset of the core's event register.
+    pub(super) event_register: u32,
+    /// Offset of the core's alarm.
+    pub(super) alarm: u32,
     /// The core's scratchpad.
     pub scratchpad: Scratchpad,
     /// The core's instruction cache.
     pub(super) cache: InstructionCache,
-    /// The code in SRAM that the core has executed ahead of the other one.
+    /// The code in SRAM that the core has executed ahead of the others.
     pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,
@@ -40,7 +47,7 @@ pub struct CorePrivate {
     /// Stack-overflow map register.
     pub(super) stack_map: u32,
     scratch_address: u32,
-    /// The other CPU has used this one's debug registers since it was started, or `SCRATCH_ADDRESS` points into the
+    /// Another CPU has used this one's debug registers since it was started, or `SCRATCH_ADDRESS` points into the
     /// scratchpad: it executes in turn.
     observed: bool,
     /// Tick up to which its being ahead has been recorded.
@@ -67,7 +74,7 @@ state!(CorePrivate {
     in_turn_until,
     stopped,
     blamed
-} fixed { who, index, dispatch });
+} fixed { who, index, cpus, event_register, alarm, dispatch });
 
 impl CorePrivate {
     /// SRAM address of an access to the stack-overflow map (docs/tigon2.md, section 1). Its base counts words, so that
@@ -78,11 +85,14 @@ impl CorePrivate {
 
     /// Halted, with an empty cache.
     #[must_use]
-    pub fn new(who: Initiator, scratchpad_bytes: u32, cache_bytes: u32) -> Self {
+    pub fn new(index: usize, cpus: CpuPlan, cache_bytes: u32) -> Self {
         Self {
-            who,
-            index: who.cpu().unwrap_or_default() & 1,
-            scratchpad: Scratchpad::new(scratchpad_bytes),
+            who: Initiator::Cpu(index as u8),
+            index,
+            cpus,
+            event_register: event_register(index),
+            alarm: timer_reference(index),
+            scratchpad: Scratchpad::new(scratchpad_bytes(index)),
             cache: InstructionCache::new(cache_bytes),
             ahead: RunAhead::default(),
             idle: IdleDetector::default(),
@@ -99,10 +109,20 @@ impl CorePrivate {
         }
     }
 
-    /// Index in per-core tables: 0 = A, 1 = B.
+    /// Index in per-core tables: 0 = A.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
+    }
+
+    /// The core as it accesses addresses.
+    #[must_use]
+    #[inline(always)]
+    pub const fn viewer(&self) -> Viewer {
+        Viewer {
+            who: self.who,
+            cpus: self.cpus,
+        }
     }
 
     /// Ticks spent idle so far.
@@ -136,7 +156,7 @@ impl CorePrivate {
         self.observed
     }
 
-    /// Notes that the other CPU uses this one's debug registers.
+    /// Notes that another CPU uses this one's debug registers.
     pub(super) const fn observe(&mut self) {
         self.observed = self.running();
     }
@@ -200,13 +220,16 @@ pub enum ControlEffect {
 const B_PRIVATE: u32 = r::CPU_B + r::CPU_PRIVATE;
 const B_PRIVATE_END: u32 = r::CPU_B + r::CPU_PRIVATE_END;
 
-/// Whether a register belongs to the cores, and to which (0 = A, 1 = B).
+/// Whether a register belongs to the cores, and to which (0 = A).
 #[must_use]
 pub const fn owner_of(offset: u32) -> Option<usize> {
     match offset {
         r::CPU_PRIVATE..r::CPU_PRIVATE_END => Some(0),
         B_PRIVATE..B_PRIVATE_END => Some(1),
-        _ => None,
+        _ => match banks::in_bank(offset) {
+            Some((cpu, banks::PRIVATE..)) => Some(cpu),
+            _ => None,
+        },
     }
 }
 
@@ -241,6 +264,10 @@ pub fn write_control(
         r::CPU_STATE => {
             let was_running = private.running();
             private.state = value & !CpuState::ROM_FAIL.bits();
+            if private.index >= private.cpus.count() {
+                // A unit without a CPU.
+                private.state |= CpuState::HALT.bits();
+            }
             let running = private.running();
             let step = running && value & CpuState::STEP.bits() != 0;
             private.step_until = step.then(|| core.instructions() + 1);

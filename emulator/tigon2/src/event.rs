@@ -1,19 +1,35 @@
 //! The event registers (docs/tigon2.md, section 3): stored software bits and derived hardware bits.
 
+use super::cpus::{CpuPlan, PerCpu};
 use defs::tigon2::event::{HARDWARE_MASK, MAILBOX};
 use emulator_state::state;
 
-/// The hardware bits that both CPUs see alike, and each one's stored bits.
-#[derive(Debug, Clone, Default)]
+/// The hardware bits that all CPUs see alike, and each one's stored bits.
+#[derive(Debug, Clone)]
 pub struct EventRegisters {
-    stored: [u32; 2],
-    /// Levels of DMA and MAC, common to both.
+    stored: PerCpu<u32>,
+    /// Levels of DMA and MAC, common to all.
     levels: u32,
 }
 
 state!(EventRegisters { stored, levels });
 
 impl EventRegisters {
+    /// No event is set.
+    #[must_use]
+    pub fn new(cpus: CpuPlan) -> Self {
+        Self {
+            stored: PerCpu::new(cpus),
+            levels: 0,
+        }
+    }
+
+    /// State after power-on.
+    pub fn reset(&mut self) {
+        self.stored.reset();
+        self.levels = 0;
+    }
+
     /// Sets the levels that DMA and MAC drive; returns whether they changed.
     pub fn set_levels(&mut self, levels: u32) -> bool {
         let changed = self.levels != levels;
@@ -40,7 +56,12 @@ impl EventRegisters {
     #[inline(always)]
     pub fn differ_from(&self, levels: u32) -> bool {
         let changed = self.levels ^ levels;
-        changed != 0 && self.stored.iter().any(|stored| changed & !stored != 0)
+        changed != 0
+            && self
+                .stored
+                .each()
+                .iter()
+                .any(|stored| changed & !stored != 0)
     }
 
     /// Writes the register; only the stored bits change.
@@ -56,7 +77,7 @@ mod tests {
 
     #[test]
     fn hardware_bits_ignore_writes() {
-        let mut events = EventRegisters::default();
+        let mut events = EventRegisters::new(CpuPlan::CHIP);
         events.write(0, 1 << SOFT_SEND | 1 << READ_DMA_DONE | 1 << 27);
         assert_eq!(events.read(0, 0, 0), 1 << SOFT_SEND | 1 << 27);
         assert!(events.set_levels(1 << READ_DMA_DONE));

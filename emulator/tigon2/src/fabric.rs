@@ -9,11 +9,11 @@
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
-use defs::tigon2::regs::{MacRxState, MacTxState, WINDOW_BASE};
+use defs::tigon2::regs::{MacRxState, MacTxState};
 use defs::tigon2::rings::MacRxDescriptor;
 
 use super::assist::Assist;
-use super::cores::CorePrivate;
+use super::cpus::CpuPlan;
 use super::dma::Channel;
 use super::dma::stall::Rests;
 use super::dma::transfer::DmaStep;
@@ -103,6 +103,8 @@ pub type BoardContext<'a> = Context<'a, BoardEvent>;
 /// All blocks but the cores.
 #[derive(Debug)]
 pub struct Fabric {
+    /// CPUs of the board.
+    pub(super) cpus: CpuPlan,
     /// External memory.
     pub sram: Sram,
     /// Timer.
@@ -181,6 +183,7 @@ state!(Fabric {
     traffic,
     wire_free_at
 } lists { rests } fixed {
+    cpus,
     timing,
     ticks,
     last_tick,
@@ -215,12 +218,14 @@ impl Fabric {
     /// State after a power-on reset.
     #[must_use]
     pub fn new(sram: SramSize, timing: Timing) -> Self {
+        let cpus = timing.cpus;
         Self {
+            cpus,
             sram: Sram::new(sram),
-            timer: Timer::default(),
+            timer: Timer::new(cpus),
             semaphore: Semaphore::default(),
-            mailbox: Mailbox::default(),
-            events: EventRegisters::default(),
+            mailbox: Mailbox::new(cpus),
+            events: EventRegisters::new(cpus),
             dma_read: Channel::default(),
             dma_write: Channel::default(),
             rests: Default::default(),
@@ -228,7 +233,7 @@ impl Fabric {
             mac: Mac::default(),
             serdes: Serdes::default(),
             eeprom: Eeprom::default(),
-            window: Window::default(),
+            window: Window::new(cpus),
             timing,
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
             last_tick: (SimTime::ZERO, 0),
@@ -253,14 +258,14 @@ impl Fabric {
         self.dma_write.abort();
         self.timer.reset(ctx.now);
         self.semaphore = Semaphore::default();
-        self.mailbox = Mailbox::default();
-        self.events = EventRegisters::default();
+        self.mailbox.reset();
+        self.events.reset();
         self.assist = Assist::default();
         self.mac = Mac {
             sending: self.mac.sending,
             ..Mac::default()
         };
-        self.window = Window::default();
+        self.window = Window::new(self.cpus);
         self.serdes.reset();
         self.storage = power_on_storage();
         self.interrupt = false;
@@ -377,19 +382,19 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::fruitless_poll`](emulator_board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base sees that
-    /// the view moves.
+    /// [`Board::fruitless_poll`](emulator_board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base, as
+    /// `is_base_read` tells, sees that the view moves.
     #[inline]
     pub(super) fn fruitless_poll(
         &mut self,
         access: PollAccess<'_>,
-        cores: [&CorePrivate; 2],
+        is_base_read: impl FnOnce() -> bool,
         tick: u64,
     ) -> bool {
         match access {
             PollAccess::Read(poll) => self.fruitless_read(poll, tick),
             PollAccess::Move((_, base)) => {
-                let unseen = !cores.iter().any(|core| core.idle.has_read(WINDOW_BASE));
+                let unseen = !is_base_read();
                 if unseen {
                     self.window.set_base(base);
                 }

@@ -7,6 +7,7 @@ mod access;
 pub mod assist;
 pub mod board;
 pub mod cores;
+pub mod cpus;
 pub mod dma;
 pub mod eeprom;
 pub mod event;

@@ -1,17 +1,31 @@
 //! Mailboxes: SRAM words whose host write raises an event (docs/tigon2-registers.md, section 2).
 
+use super::cpus::{CpuPlan, PerCpu};
 use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT};
 use emulator_state::state;
 
-/// The mailbox event registers of both CPUs.
-#[derive(Debug, Clone, Default)]
+/// The mailbox event registers of the CPUs.
+#[derive(Debug, Clone)]
 pub struct Mailbox {
-    events: [u32; 2],
+    events: PerCpu<u32>,
 }
 
 state!(Mailbox { events });
 
 impl Mailbox {
+    /// No mailbox is written.
+    #[must_use]
+    pub fn new(cpus: CpuPlan) -> Self {
+        Self {
+            events: PerCpu::new(cpus),
+        }
+    }
+
+    /// State after power-on.
+    pub fn reset(&mut self) {
+        self.events.reset();
+    }
+
     /// The mailbox whose low word is at this SRAM address, if any.
     #[must_use]
     pub const fn index_of(address: u32) -> Option<u32> {
@@ -25,14 +39,14 @@ impl Mailbox {
 
     /// Sets the event of mailbox `index` (below 32), after a host write of its low word.
     pub fn raise(&mut self, index: u32) {
-        for events in &mut self.events {
+        for events in self.events.each_mut() {
             *events |= 1 << index;
         }
     }
 
-    /// A CPU's mailbox event register (0 = A, 1 = B).
+    /// A CPU's mailbox event register (0 = A).
     #[must_use]
-    pub const fn read(&self, cpu: usize) -> u32 {
+    pub fn read(&self, cpu: usize) -> u32 {
         self.events[cpu]
     }
 
@@ -53,7 +67,7 @@ mod tests {
         assert_eq!(Mailbox::index_of(0x1FC), Some(31));
         assert_eq!(Mailbox::index_of(0x200), None);
         assert_eq!(Mailbox::index_of(0x0FC), None);
-        let mut mailbox = Mailbox::default();
+        let mut mailbox = Mailbox::new(CpuPlan::CHIP);
         mailbox.raise(2);
         mailbox.raise(31);
         mailbox.clear(0, 4);

@@ -2,6 +2,7 @@
 //!
 //! For the registers of the cores (0x140.., 0x180.., 0x240.., 0x280..) see `cores`.
 
+use defs::tigon2::banks;
 use defs::tigon2::map::{REGISTER_BYTES, RX_BUFFER_LIMIT};
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::{DmaState, HostControl, MacRxState};
@@ -23,7 +24,7 @@ const HOST_CONTROL_STORED: u32 = 0xFF0;
 const WORDS: usize = (REGISTER_BYTES / 4) as usize;
 
 impl Fabric {
-    /// Reads a register. `offset` is a multiple of 4 below 0x400. No read has a side effect.
+    /// Reads a register. `offset` is a multiple of 4 at which there is one. No read has a side effect.
     #[must_use]
     pub fn read_register(&self, offset: u32, now: SimTime) -> u32 {
         match offset {
@@ -54,6 +55,7 @@ impl Fabric {
             r::MULTICAST_HASH..r::MAC_END => {
                 self.mac.hash[((offset - r::MULTICAST_HASH) / 4) as usize]
             }
+            _ if offset >= REGISTER_BYTES => self.read_bank(offset, now),
             _ => self.stored(offset),
         }
     }
@@ -184,6 +186,7 @@ impl Fabric {
             // The PCI configuration header is read only here.
             0..r::PCI_HEADER_BYTES => {}
             r::MAC_TX_STATE..r::MAC_END => return self.write_mac_state(offset, value, who, ctx),
+            _ if offset >= REGISTER_BYTES => self.write_bank(offset, value, who, ctx),
             _ => self.store(offset, value),
         }
         false
@@ -206,6 +209,34 @@ impl Fabric {
         let momentary = HostControl::INTERRUPT | HostControl::CLEAR_INTERRUPT | HostControl::RESET;
         self.store(r::HOST_CONTROL, value & !momentary.bits());
         self.drive_interrupt_line(ctx)
+    }
+
+    /// A register of a further CPU, or of their number. What belongs to the CPU alone is in `cores`.
+    #[cold]
+    fn read_bank(&self, offset: u32, now: SimTime) -> u32 {
+        match offset {
+            banks::CPU_COUNT => self.cpus.count() as u32,
+            // A CPU's read is handled on its bus.
+            banks::CPU_NUMBER => u32::MAX,
+            _ => match banks::in_bank(offset) {
+                Some((cpu, banks::SEMAPHORE)) => self.semaphore.read(Side(cpu as u8)),
+                Some((cpu, banks::TIMER_REFERENCE)) => self.timer.reference(cpu),
+                Some((cpu, banks::EVENT)) => self.read_event(cpu, now),
+                Some((cpu, banks::MAILBOX_EVENT)) => self.mailbox.read(cpu),
+                _ => 0,
+            },
+        }
+    }
+
+    #[cold]
+    fn write_bank(&mut self, offset: u32, value: u32, who: Actor, ctx: &mut BoardContext) {
+        match banks::in_bank(offset) {
+            Some((cpu, banks::SEMAPHORE)) => self.write_semaphore(Side(cpu as u8), who, ctx),
+            Some((cpu, banks::TIMER_REFERENCE)) => self.timer.set_reference(cpu, value),
+            Some((cpu, banks::EVENT)) => self.events.write(cpu, value),
+            Some((cpu, banks::MAILBOX_EVENT)) => self.mailbox.clear(cpu, value),
+            _ => {}
+        }
     }
 
     fn write_semaphore(&mut self, side: Side, who: Actor, ctx: &mut BoardContext) {

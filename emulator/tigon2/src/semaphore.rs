@@ -1,22 +1,34 @@
 //! The chip's one semaphore (docs/tigon2.md, section 4).
 //!
-//! Each side has a register; the register's address identifies the side, for any initiator. Every
+//! Each side, one for each CPU, has a register; the register's address identifies the side, for any initiator. Every
 //! write is a toggle: it releases if that side owns the semaphore, takes it if it is free, and
-//! does nothing if the other side owns it. A read returns whether that side owns it.
+//! does nothing if another side owns it. A read returns whether that side owns it.
 
-use emulator_state::state;
-use emulator_state::value_enum;
+use defs::tigon2::banks::MOST_CPUS;
+use emulator_state::{Reader, StateError, Value, Writer, state};
 
-/// A side of the semaphore.
+/// A side of the semaphore: the register of the CPU with this index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub struct Side(pub u8);
+
+impl Side {
     /// The register of CPU A.
-    A,
+    pub const A: Self = Self(0);
     /// The register of CPU B.
-    B,
+    pub const B: Self = Self(1);
 }
 
-value_enum!(Side { A {}, B {} });
+impl Value for Side {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let cpu = u8::read(from)?;
+        let exists = usize::from(cpu) < MOST_CPUS;
+        exists.then_some(Self(cpu)).ok_or(StateError::Value("Side"))
+    }
+}
 
 /// Effect of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +37,7 @@ pub enum ToggleEffect {
     Taken,
     /// The side owned it: it is free now.
     Released,
-    /// The other side owns it.
+    /// Another side owns it.
     Refused,
 }
 
@@ -38,6 +50,12 @@ pub struct Semaphore {
 state!(Semaphore { owner });
 
 impl Semaphore {
+    /// The side that owns it.
+    #[must_use]
+    pub const fn owner(&self) -> Option<Side> {
+        self.owner
+    }
+
     /// Writes any value to `side`'s register.
     pub fn write(&mut self, side: Side) -> ToggleEffect {
         match self.owner {

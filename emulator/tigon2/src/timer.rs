@@ -1,5 +1,6 @@
-//! The microsecond timer and the two references (docs/tigon2.md, section 1).
+//! The microsecond timer and the CPUs' references (docs/tigon2.md, section 1).
 
+use super::cpus::{CpuPlan, PerCpu};
 use emulator_base::time::SimTime;
 use emulator_state::state;
 
@@ -7,12 +8,12 @@ use emulator_state::state;
 const PS_PER_TICK: u64 = 1_000_000;
 
 /// A free-running 32-bit count of microseconds, writable, with a reference for each CPU.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Timer {
     /// The count at `written_at`.
     base: u32,
     written_at: SimTime,
-    references: [u32; 2],
+    references: PerCpu<u32>,
 }
 
 state!(Timer {
@@ -22,6 +23,16 @@ state!(Timer {
 });
 
 impl Timer {
+    /// The count began at 0 with the simulation.
+    #[must_use]
+    pub fn new(cpus: CpuPlan) -> Self {
+        Self {
+            base: 0,
+            written_at: SimTime::ZERO,
+            references: PerCpu::new(cpus),
+        }
+    }
+
     /// The count at `now`.
     #[must_use]
     pub fn read(&self, now: SimTime) -> u32 {
@@ -41,13 +52,13 @@ impl Timer {
         let ticks = now.ps() / PS_PER_TICK;
         *self = Self {
             written_at: SimTime::from_ps(ticks * PS_PER_TICK),
-            ..Self::default()
+            ..Self::new(self.references.cpus())
         };
     }
 
-    /// A CPU's reference (0 = A, 1 = B).
+    /// A CPU's reference (0 = A).
     #[must_use]
-    pub const fn reference(&self, cpu: usize) -> u32 {
+    pub fn reference(&self, cpu: usize) -> u32 {
         self.references[cpu]
     }
 
@@ -91,7 +102,7 @@ mod tests {
     #[test]
     fn counts_microseconds_and_wraps() {
         let us = SimTime::from_us;
-        let mut timer = Timer::default();
+        let mut timer = Timer::new(CpuPlan::CHIP);
         assert_eq!(timer.read(us(5)), 5);
         timer.write(u32::MAX, us(5));
         assert_eq!(timer.read(us(7)), 1);
@@ -106,7 +117,7 @@ mod tests {
     fn next_change_is_where_reached_changes() {
         let us = SimTime::from_us;
         for reference in [0, 1, 100, 1 << 31, (1 << 31) + 1, u32::MAX] {
-            let mut timer = Timer::default();
+            let mut timer = Timer::new(CpuPlan::CHIP);
             timer.set_reference(1, reference);
             assert_eq!(timer.next_change(1, SimTime::MAX), SimTime::MAX);
             let now = us(50);

@@ -1,6 +1,8 @@
 //! The costs of this board, read from its timing profiles.
 
-use super::inspect::debugger::NAME;
+use super::cpus::CpuPlan;
+use super::inspect::names::{NAMES, NAMES_N};
+use defs::tigon2::banks::MOST_CPUS;
 use emulator_base::time::SimTime;
 use emulator_profile::costs::HostCosts;
 use emulator_profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
@@ -8,7 +10,8 @@ use emulator_wire::ethernet::link::Link;
 
 /// The profiles of this board.
 pub static PROFILES: BoardProfiles = BoardProfiles {
-    board: NAME,
+    board: NAMES.board,
+    based_on: &[],
     built_in: &[
         (
             "tigon2-88mhz",
@@ -16,13 +19,32 @@ pub static PROFILES: BoardProfiles = BoardProfiles {
         ),
         ("emp-thesis", include_str!("../../profiles/emp-thesis.toml")),
     ],
-    check: |from| Timing::read(from).map(drop),
+    check: |from| Timing::read(from, CpuPlan::CHIP).map(drop),
+};
+
+/// The profiles of boards with any number of CPUs.
+pub static PROFILES_N: BoardProfiles = BoardProfiles {
+    board: NAMES_N.board,
+    based_on: &[NAMES.board],
+    built_in: &[
+        (
+            "tigon-n-88mhz",
+            include_str!("../../profiles/tigon-n-88mhz.toml"),
+        ),
+        (
+            "emp-thesis-n",
+            include_str!("../../profiles/emp-thesis-n.toml"),
+        ),
+    ],
+    check: |from| Timing::read_for_any(from).map(drop),
 };
 
 /// The costs in the form that the model uses. Fields are named as the profile's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // Each field is documented by its profile entry, where its reason stands.
 pub struct Timing {
+    /// CPUs of the board: those of the chip, or as many as `core.cpus` says.
+    pub cpus: CpuPlan,
     pub core_clock_hz: u64,
     pub instruction_cycles: u32,
     pub taken_branch_cycles: u32,
@@ -51,12 +73,16 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The costs of a profile for this board.
+    /// The costs of a profile for this board, with the chip's CPUs or any number.
     ///
     /// # Errors
     /// [`ProfileError::OtherBoard`].
     pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
-        Self::read(&mut profile.for_board(NAME)?.reader())
+        if profile.board() == NAMES_N.board {
+            return Self::read_for_any(&mut profile.reader());
+        }
+        let profile = profile.for_board(NAMES.board)?;
+        Self::read(&mut profile.reader(), CpuPlan::CHIP)
     }
 
     /// The costs of a built-in profile of this board.
@@ -64,11 +90,17 @@ impl Timing {
     /// # Errors
     /// [`ProfileError::Unknown`].
     pub fn built_in(name: &str) -> Result<Self, ProfileError> {
-        Self::from_profile(&Catalog::new([&PROFILES]).built_in(name)?)
+        Self::from_profile(&Catalog::new([&PROFILES, &PROFILES_N]).built_in(name)?)
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
+    fn read_for_any(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
+        let count = from.small_count("core.cpus", "CPUs", 1, MOST_CPUS as u32)?;
+        Self::read(from, CpuPlan::any_number(count).unwrap_or(CpuPlan::CHIP))
+    }
+
+    fn read(from: &mut Reader<'_>, cpus: CpuPlan) -> Result<Self, ProfileError> {
         Ok(Self {
+            cpus,
             core_clock_hz: from.rate("core.clock", "Hz")?,
             instruction_cycles: from.count("core.instruction", "cycles", 1)?,
             taken_branch_cycles: from.count("core.taken_branch", "cycles", 0)?,
@@ -110,7 +142,7 @@ mod tests {
     #[test]
     fn built_in_profiles_load() {
         let hardware = profile("tigon2-88mhz");
-        assert_eq!(hardware.board(), NAME);
+        assert_eq!(hardware.board(), "tigon2");
         let timing = Timing::from_profile(&hardware).unwrap();
         assert_eq!(timing.core_clock_hz, 88_000_000);
         assert_eq!(timing.wire.byte_time, SimTime::from_ns(8));
@@ -119,6 +151,32 @@ mod tests {
         let thesis = profile("emp-thesis");
         assert_eq!(Timing::from_profile(&thesis).unwrap(), timing);
         assert_eq!(thesis.stages.len(), 9);
+    }
+
+    #[test]
+    fn a_profile_says_how_many_cpus_there_are() {
+        let profile = Catalog::new([&PROFILES, &PROFILES_N]).built_in("tigon-n-88mhz");
+        let profile = profile.unwrap();
+        assert_eq!(profile.board(), "tigon-n");
+        let timing = Timing::from_profile(&profile).unwrap();
+        assert_eq!(timing.cpus.count(), 4);
+        let chip = Timing::built_in("tigon2-88mhz").unwrap();
+        assert_eq!(chip.cpus, CpuPlan::CHIP);
+        assert_eq!(Timing::built_in("emp-thesis-n").unwrap(), timing);
+        let wrong =
+            "name = \"m\"\ndescription = \"d\"\nboard = \"tigon2\"\nbase = \"tigon-n-88mhz\"";
+        let error = Catalog::new([&PROFILES, &PROFILES_N]).parse(wrong);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("for the board \"tigon-n\""), "{error}");
+        let cpus = timing.cpus;
+        assert_eq!(timing, Timing { cpus, ..chip });
+        let with = |count| profile.with_values([("core.cpus", count)]);
+        let seven = Timing::from_profile(&with(7.0).unwrap()).unwrap();
+        assert_eq!(seven.cpus.count(), 7);
+        for (wrong, expected) in [(0.0, "between 1 and 8"), (9.0, "between"), (1.5, "whole")] {
+            let error = with(wrong).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

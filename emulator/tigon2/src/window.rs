@@ -1,5 +1,6 @@
 //! The host's 16 KB PCI window: targets of its offsets (docs/tigon2-registers.md, section 2).
 
+use super::cpus::CpuPlan;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_USED_BYTES, WINDOW_VIEW, WINDOW_VIEW_BYTES};
 use emulator_state::state;
 
@@ -15,14 +16,21 @@ pub enum Target {
 }
 
 /// The movable view and the word behind `WINDOW_DATA`.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Window {
     base: u32,
+    cpus: CpuPlan,
 }
 
-state!(Window { base });
+state!(Window { base } fixed { cpus });
 
 impl Window {
+    /// The view begins at 0.
+    #[must_use]
+    pub const fn new(cpus: CpuPlan) -> Self {
+        Self { base: 0, cpus }
+    }
+
     /// The base register, as written.
     #[must_use]
     pub const fn base(&self) -> u32 {
@@ -55,6 +63,8 @@ impl Window {
             Target::Sram(offset - WINDOW_LOW_SRAM)
         } else if offset < WINDOW_USED_BYTES {
             Target::Sram(self.view_address().wrapping_add(offset - WINDOW_VIEW))
+        } else if self.cpus.has_register(offset) {
+            Target::Register(offset)
         } else {
             Target::Nothing
         }
@@ -67,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_part_answers() {
-        let mut window = Window::default();
+        let mut window = Window::new(CpuPlan::CHIP);
         window.set_base(0x4_07FF);
         assert_eq!(window.base(), 0x4_07FF);
         assert_eq!(window.data_address(), 0x4_07FC);
@@ -76,5 +86,8 @@ mod tests {
         assert_eq!(window.target(0x514), Target::Sram(0x114));
         assert_eq!(window.target(0x804), Target::Sram(0x4_0004));
         assert_eq!(window.target(0x1000), Target::Nothing);
+        let window = Window::new(CpuPlan::any_number(3).unwrap());
+        assert_eq!(window.target(0x1208), Target::Register(0x1208));
+        assert_eq!(window.target(0x1308), Target::Nothing);
     }
 }

@@ -1,7 +1,7 @@
 //! Vector clocks.
 
 /// Number of agents of a board.
-pub const AGENTS: usize = 8;
+pub const AGENTS: usize = 14;
 
 /// Counts of what each agent has published, as far as one of them knows.
 #[derive(Debug, Clone, Copy, Default)]

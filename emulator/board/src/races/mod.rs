@@ -24,23 +24,34 @@ use shadow::{Shadow, Stamp};
 /// Most races that are told apart.
 const MOST_RACES: usize = 1000;
 
-/// Index of an agent: the [number](Initiator::number) of its initiator, below [`AGENTS`].
+/// CPUs that are told apart.
+const MOST_CPUS: u8 = 8;
+/// The agent of initiators that have none of their own. The agents of the CPUs behind the second one follow.
+const OTHERS: u8 = 7;
+
+/// Index of an agent: the [number](Initiator::number) of its initiator, below [`OTHERS`], or that of a CPU behind the second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Agent(u8);
 
 impl Agent {
-    /// The agent that is this initiator. Initiators with higher numbers share the last one.
+    /// The agent that is this initiator. CPUs behind the eighth one and initiators that have no agent share one.
     #[must_use]
     pub const fn of(initiator: Initiator) -> Self {
-        let number = initiator.number();
-        let last = AGENTS as u16 - 1;
-        Self(if number < last { number } else { last } as u8)
+        match initiator {
+            Initiator::Cpu(cpu @ 2..MOST_CPUS) => Self(OTHERS + cpu - 1),
+            _ if initiator.number() < OTHERS as u16 => Self(initiator.number() as u8),
+            _ => Self(OTHERS),
+        }
     }
 
     /// The initiator.
     #[must_use]
     pub fn initiator(self) -> Initiator {
-        Initiator::from_number(self.0.into()).unwrap_or(Initiator::Debugger)
+        match self.0.checked_sub(OTHERS) {
+            Some(0) => Initiator::Debugger,
+            Some(further) => Initiator::Cpu(further + 1),
+            None => Initiator::from_number(self.0.into()).unwrap_or(Initiator::Debugger),
+        }
     }
 
     const fn index(self) -> usize {

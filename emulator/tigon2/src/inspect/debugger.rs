@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use defs::tigon2::banks::MOST_CPUS;
 use defs::tigon2::event::TABLE_ENTRIES;
 use defs::tigon2::map::{
     REGISTER_BASE, REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE,
@@ -10,11 +11,11 @@ use defs::tigon2::map::{
 
 use crate::board::Tigon2;
 use crate::cores::CoreUnit;
+use crate::cpus::{Viewer, scratchpad_bytes};
 use crate::fabric::{BoardContext, Fabric};
 use crate::inspect::{names, rings};
 use crate::map::{self, CpuTarget};
 use crate::races::BoardRaces;
-use crate::semaphore::Side;
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
 use emulator_board::races::RacePair;
@@ -27,46 +28,40 @@ use emulator_cpu::mips::bus::Width;
 use emulator_image::{LostReturn, MemoryLimits};
 use emulator_observe::names::BoardNames;
 
-/// The name of this type of board.
-pub const NAME: &str = names::NAMES.board;
-
 /// Symbols of our firmware's dispatch tables.
 const DISPATCH_TABLES: [&str; 2] = ["__dispatch_table_a", "__dispatch_table_b"];
 
 // The stack-overflow map ends where the scratchpads begin: an image's parts lie below that address or in a scratchpad.
 const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);
 
-/// CPU A and CPU B.
-pub const CPUS: [CpuInfo; 2] = [
-    CpuInfo {
-        name: "CPU A",
-        letter: "a",
-        id: "cpu_a",
-        initiator: Initiator::Cpu(0),
-        architecture: &Mips,
-    },
-    CpuInfo {
-        name: "CPU B",
-        letter: "b",
-        id: "cpu_b",
-        initiator: Initiator::Cpu(1),
-        architecture: &Mips,
-    },
+/// All CPUs that a board may have.
+pub static CPUS: [CpuInfo; MOST_CPUS] = [
+    cpu(0, ["CPU A", "a", "cpu_a"]),
+    cpu(1, ["CPU B", "b", "cpu_b"]),
+    cpu(2, ["CPU C", "c", "cpu_c"]),
+    cpu(3, ["CPU D", "d", "cpu_d"]),
+    cpu(4, ["CPU E", "e", "cpu_e"]),
+    cpu(5, ["CPU F", "f", "cpu_f"]),
+    cpu(6, ["CPU G", "g", "cpu_g"]),
+    cpu(7, ["CPU H", "h", "cpu_h"]),
 ];
 
-const fn who(cpu: usize) -> Initiator {
-    match cpu {
-        0 => Initiator::Cpu(0),
-        _ => Initiator::Cpu(1),
+const fn cpu(index: u8, [name, letter, id]: [&'static str; 3]) -> CpuInfo {
+    CpuInfo {
+        name,
+        letter,
+        id,
+        initiator: Initiator::Cpu(index),
+        architecture: &Mips,
     }
 }
 
 impl Tigon2 {
-    /// Requirements of a board with this SRAM on images.
+    /// Requirements of a board with these names and this SRAM on images.
     #[must_use]
-    pub const fn image_limits(sram_bytes: u32) -> MemoryLimits {
+    pub const fn image_limits(names: &BoardNames, sram_bytes: u32) -> MemoryLimits {
         MemoryLimits {
-            board: NAME,
+            board: names.board,
             architecture: &Mips,
             sram_bytes,
             scratchpad_base: SCRATCHPAD_BASE,
@@ -79,7 +74,7 @@ impl Tigon2 {
 
 impl Inspect for Tigon2 {
     fn names(&self) -> &'static BoardNames {
-        &names::NAMES
+        self.fabric.cpus.names()
     }
 
     fn probes(&self) -> Option<&ProbeTable> {
@@ -99,7 +94,7 @@ impl Inspect for Tigon2 {
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {
-        &CPUS
+        self.fabric.cpus.infos()
     }
 
     fn traffic(&self) -> Traffic {
@@ -115,7 +110,7 @@ impl Inspect for Tigon2 {
     }
 
     fn cpu(&self, cpu: CpuId) -> Option<CpuView> {
-        let CoreUnit { core, private } = self.cores.get(cpu.index())?;
+        let CoreUnit { core, private } = self.unit(cpu)?;
         let ticks = &self.fabric.ticks;
         let state = match private.stopped.clone() {
             Some(reason) => CpuState::Stopped(reason),
@@ -144,24 +139,24 @@ impl Inspect for Tigon2 {
     }
 
     fn registers(&self, cpu: CpuId) -> &[u32] {
-        let unit = self.cores.get(cpu.index());
+        let unit = self.unit(cpu);
         unit.map_or(&[], |unit| unit.core.registers())
     }
 
     fn set_register(&mut self, cpu: CpuId, index: usize, value: u32) {
-        let core = &mut self.cores[cpu.index() & 1].core;
+        let core = &mut self.cores[self.place_of(cpu)].core;
         core.set_register(index & 31, value);
         self.wake_cores();
     }
 
     fn set_pc(&mut self, cpu: CpuId, pc: u32) {
-        self.cores[cpu.index() & 1].core.start_at(pc);
+        self.cores[self.place_of(cpu)].core.start_at(pc);
         self.wake_cores();
     }
 
     fn peek(&self, cpu: CpuId, address: u32, now: SimTime) -> Option<u32> {
-        let (cpu, address) = (cpu.index() & 1, address & !3);
-        match map::cpu_target(who(cpu), address) {
+        let (cpu, address) = (self.place_of(cpu), address & !3);
+        match map::cpu_target(self.viewer(cpu), address) {
             CpuTarget::Sram => Some(self.fabric.sram.word(address)),
             CpuTarget::Scratchpad => {
                 let scratchpad = &self.cores[cpu].private.scratchpad;
@@ -177,8 +172,9 @@ impl Inspect for Tigon2 {
     }
 
     fn area(&self, cpu: CpuId, address: u32) -> Option<Area> {
-        let own_bytes = [SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES][cpu.index() & 1];
-        let (name, start, bytes, memory) = match map::cpu_target(who(cpu.index() & 1), address) {
+        let cpu = self.place_of(cpu);
+        let own_bytes = scratchpad_bytes(cpu);
+        let (name, start, bytes, memory) = match map::cpu_target(self.viewer(cpu), address) {
             CpuTarget::Sram => ("SRAM", 0, SRAM_LIMIT, true),
             CpuTarget::Scratchpad => ("the scratchpad", SCRATCHPAD_BASE, own_bytes, true),
             CpuTarget::Register(_) => ("the register file", REGISTER_BASE, REGISTER_BYTES, false),
@@ -200,15 +196,15 @@ impl Inspect for Tigon2 {
     }
 
     fn describe_address(&self, cpu: CpuId, address: u32) -> String {
-        map::probe(who(cpu.index()), address)
+        map::probe(self.viewer(self.place_of(cpu)), address)
     }
 
     fn panic_at(&self, cpu: CpuId) -> Option<String> {
-        self.panic_text(cpu.index() & 1)
+        self.panic_text(self.place_of(cpu))
     }
 
     fn lost_returns(&self, cpu: CpuId) -> &[LostReturn] {
-        self.stages[cpu.index() & 1].lost()
+        self.stages[self.place_of(cpu)].lost()
     }
 
     fn stages(&self) -> &[Arc<str>] {
@@ -227,12 +223,13 @@ impl Inspect for Tigon2 {
             dma_write,
             ..
         } = &self.fabric;
-        vec![
-            unit("cpu_a", "CPU A", self.busy_time(0)),
-            unit("cpu_b", "CPU B", self.busy_time(1)),
+        let cpus = self.cpus().iter().enumerate();
+        let cpus = cpus.map(|(cpu, info)| unit(info.id, info.name, self.busy_time(cpu)));
+        let channels = [
             unit("dma_read", "DMA read", dma_read.busy()),
             unit("dma_write", "DMA write", dma_write.busy()),
-        ]
+        ];
+        cpus.chain(channels).collect()
     }
 
     fn inject(&mut self, fault: &BoardFault) -> Result<(), NoSuchFault> {
@@ -247,7 +244,8 @@ impl Inspect for Tigon2 {
     }
 
     fn block(&self, name: &str, now: SimTime) -> Vec<RegisterRow> {
-        let registers = names::registers().filter(|(_, address)| map::block_of(*address) == name);
+        let registers = names::registers(self.fabric.cpus);
+        let registers = registers.filter(|(_, address)| names::block_of(*address) == name);
         let row = |(name, address)| {
             let value = self.register(address - REGISTER_BASE, now);
             RegisterRow {
@@ -261,7 +259,7 @@ impl Inspect for Tigon2 {
     }
 
     fn register_names(&self) -> Vec<(String, u32)> {
-        names::registers().collect()
+        names::registers(self.fabric.cpus).collect()
     }
 
     fn event_cause(&self, cpu: CpuId, bit: u32, now: SimTime) -> String {
@@ -281,11 +279,12 @@ impl Inspect for Tigon2 {
     }
 
     fn semaphore(&self) -> Option<String> {
-        let holds = |side| self.fabric.semaphore.read(side) != 0;
-        Some(match (holds(Side::A), holds(Side::B)) {
-            (true, _) => "CPU A has the semaphore".into(),
-            (_, true) => "CPU B has the semaphore".into(),
-            _ => "the semaphore is free".into(),
+        Some(match self.fabric.semaphore.owner() {
+            Some(side) => {
+                let owner = CPUS[usize::from(side.0) % MOST_CPUS].name;
+                format!("{owner} has the semaphore")
+            }
+            None => "the semaphore is free".into(),
         })
     }
 
@@ -302,11 +301,22 @@ impl Inspect for Tigon2 {
     }
 
     fn hold_after(&mut self, cpu: CpuId, instructions: u64) {
-        self.held_after[cpu.index() & 1] = instructions;
+        self.held_after[self.place_of(cpu)] = instructions;
     }
 }
 
 impl Tigon2 {
+    /// The unit of a CPU that the board has.
+    pub(super) fn unit(&self, cpu: CpuId) -> Option<&CoreUnit> {
+        let has = cpu.index() < self.fabric.cpus.count();
+        has.then(|| self.cores.get(cpu.index())).flatten()
+    }
+
+    /// A CPU as it accesses addresses.
+    fn viewer(&self, cpu: usize) -> Viewer {
+        self.cores[cpu].private.viewer()
+    }
+
     pub(crate) fn poke_bytes(
         &mut self,
         cpu: usize,
@@ -342,12 +352,12 @@ impl Tigon2 {
         width: Width,
         ctx: &mut BoardContext,
     ) -> Result<(), NothingThere> {
-        match map::cpu_target(who(cpu), address) {
+        match map::cpu_target(self.viewer(cpu), address) {
             CpuTarget::Sram if address < SRAM_LIMIT => {
                 self.fabric.sram.write(address, width, value)
             }
             CpuTarget::Scratchpad => {
-                let scratchpad = &mut self.cores[cpu & 1].private.scratchpad;
+                let scratchpad = &mut self.cores[cpu].private.scratchpad;
                 scratchpad.write(address, width, value);
             }
             CpuTarget::Register(offset) => {
@@ -360,7 +370,7 @@ impl Tigon2 {
                 self.outsider_writes_register(offset & !3, word, Initiator::Debugger, ctx);
             }
             _ => {
-                let cpu = CPUS[cpu].name;
+                let cpu = CPUS[cpu % MOST_CPUS].name;
                 return Err(NothingThere { address, cpu });
             }
         }

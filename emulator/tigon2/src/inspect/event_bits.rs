@@ -4,6 +4,7 @@
 //! recorded when the node has reached a time, or before a change of the timer.
 
 use crate::fabric::{BoardContext, Fabric};
+use defs::tigon2::banks::MOST_CPUS;
 use defs::tigon2::event::TIMER;
 use emulator_base::initiator::{Actor, Initiator};
 use emulator_base::time::SimTime;
@@ -33,14 +34,14 @@ impl Fabric {
 
     /// The values before an action, when the timer's bits up to then are recorded.
     #[cold]
-    fn values_before(&mut self, now: SimTime, trace: &mut Tracer) -> [u32; 2] {
+    fn values_before(&mut self, now: SimTime, trace: &mut Tracer) -> [u32; MOST_CPUS] {
         self.tell_timer_before(now.saturating_add(INSTANT), trace);
         self.event_values(now)
     }
 
     /// Records the bits that an action of `who` has set since `before`.
     #[cold]
-    fn tell_raised(&self, before: [u32; 2], now: SimTime, who: Actor, trace: &mut Tracer) {
+    fn tell_raised(&self, before: [u32; MOST_CPUS], now: SimTime, who: Actor, trace: &mut Tracer) {
         for (cpu, (before, after)) in (0..).zip(before.into_iter().zip(self.event_values(now))) {
             let bits = after & !before;
             if bits != 0 {
@@ -50,17 +51,18 @@ impl Fabric {
         }
     }
 
-    fn event_values(&self, now: SimTime) -> [u32; 2] {
-        [0, 1].map(|cpu| self.read_event(cpu, now))
+    /// The event registers; 0 for CPUs that the board does not have.
+    fn event_values(&self, now: SimTime) -> [u32; MOST_CPUS] {
+        let value = |cpu| self.read_event(cpu, now);
+        let has = |cpu| cpu < self.cpus.count();
+        std::array::from_fn(|cpu| if has(cpu) { value(cpu) } else { 0 })
     }
 
     /// Records the timer bits set before `until`, since the last call.
     #[cold]
     pub(crate) fn tell_timer_before(&mut self, until: SimTime, trace: &mut Tracer) {
-        for (cpu, who) in [Initiator::Cpu(0), Initiator::Cpu(1)]
-            .into_iter()
-            .enumerate()
-        {
+        for cpu in 0..self.cpus.count() {
+            let who = Initiator::Cpu(cpu as u8);
             let changes = |time| self.timer.next_change(cpu, time);
             let mut time = changes(self.unrecorded_from.saturating_sub(INSTANT));
             while time < until {

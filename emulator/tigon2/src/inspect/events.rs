@@ -1,5 +1,6 @@
 //! Causes of events (docs/tigon2.md, section 3).
 
+use defs::tigon2::banks::{mailbox_event, timer_reference};
 use defs::tigon2::event::{self, HARDWARE_MASK};
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs;
@@ -19,11 +20,11 @@ impl Tigon2 {
         let read = |offset| self.register(offset, now);
         match bit {
             event::TIMER => {
-                let (count, reference) = (read(regs::TIMER), read(regs::timer_reference(cpu)));
+                let (count, reference) = (read(regs::TIMER), read(timer_reference(cpu)));
                 format!("the timer, at {count} us, has passed the reference {reference}")
             }
             event::MAILBOX => {
-                let mailboxes = read(mailbox_events(cpu));
+                let mailboxes = read(mailbox_event(cpu));
                 format!("the host has written mailboxes {}", numbers(mailboxes))
             }
             event::RX_COMPLETE => "the MAC: received frames wait".into(),
@@ -43,7 +44,7 @@ impl Tigon2 {
     /// The dispatch mask of a CPU: the second operand of the `PRI` in its dispatch loop, whose result a `JOFF` behind it uses. The loop is
     /// looked for in the CPU's scratchpad first.
     pub(super) fn dispatch_mask(&self, cpu: CpuId, now: SimTime) -> Option<(String, u32)> {
-        let registers = self.cores.get(cpu.index())?.core.registers();
+        let registers = self.unit(cpu)?.core.registers();
         let word = |at| self.peek(cpu, at, now);
         let of = |at: u32| {
             let pri = word(at).filter(|&word| kind(word) == Some(Kind::Pri))?;
@@ -64,7 +65,7 @@ impl Tigon2 {
 
     /// The mailbox event register of a CPU.
     pub(super) fn mailbox_note(&self, cpu: usize, now: SimTime) -> String {
-        match self.register(mailbox_events(cpu), now) {
+        match self.register(mailbox_event(cpu), now) {
             0 => "mailbox event register: 00000000, no mailbox was written".into(),
             mailboxes => {
                 let numbers = numbers(mailboxes);
@@ -76,13 +77,6 @@ impl Tigon2 {
 
 fn kind(word: u32) -> Option<Kind> {
     isa::lookup(word).map(|row| row.kind)
-}
-
-const fn mailbox_events(cpu: usize) -> u32 {
-    match cpu {
-        0 => regs::MAILBOX_EVENT_A,
-        _ => regs::MAILBOX_EVENT_B,
-    }
 }
 
 fn numbers(bits: u32) -> String {

@@ -49,7 +49,7 @@ impl Dispatch {
 
 /// Target of the `JOFF` at the core's `pc`: `None` if there is no `JOFF`, `Some(None)` if no event is due.
 pub(crate) fn jump(core: &Core, private: &CorePrivate, sram: &Sram) -> Option<Option<Jump>> {
-    let word = |address: u32| match map::cpu_target(private.who, address) {
+    let word = |address: u32| match map::cpu_target(private.viewer(), address) {
         CpuTarget::Scratchpad => private.scratchpad.read(address, Width::Word),
         _ => sram.word(address),
     };

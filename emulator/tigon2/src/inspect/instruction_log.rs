@@ -3,9 +3,9 @@
 use defs::tigon2::map::SRAM_LIMIT;
 
 use crate::cores::CoreUnit;
+use crate::cpus::Viewer;
 use crate::fabric::Fabric;
 use crate::map::{self, CpuTarget};
-use emulator_base::initiator::Initiator;
 use emulator_cpu::clock::TICKS_PER_CYCLE;
 use emulator_cpu::mips::bus::Width;
 use emulator_cpu::mips::exec::Core;
@@ -17,7 +17,7 @@ use emulator_observe::tracer::Tracer;
 #[derive(Debug)]
 pub struct CoreWitness<'a, const KEPT: bool> {
     pub(crate) log: Option<&'a mut InstructionLog>,
-    pub(crate) who: Initiator,
+    pub(crate) viewer: Viewer,
 }
 
 impl<const KEPT: bool> CoreWitness<'_, KEPT> {
@@ -33,7 +33,7 @@ impl<const KEPT: bool> CoreWitness<'_, KEPT> {
         if address < SRAM_LIMIT {
             return Cause::Sram;
         }
-        match map::cpu_target(self.who, address) {
+        match map::cpu_target(self.viewer, address) {
             CpuTarget::Scratchpad => Cause::Scratchpad,
             CpuTarget::StackMap => Cause::Sram,
             _ => Cause::Register,
@@ -107,7 +107,7 @@ pub(crate) const fn standing(core: &Core) -> Standing {
 
 /// Starts a log, with the description of the board and all code of SRAM decoded so far. What is decoded in scratchpads may be what other
 /// boards have executed: it is decoded anew, which brings it into the log.
-pub(crate) fn begin(cores: &mut [CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
+pub(crate) fn begin(cores: &mut [CoreUnit], fabric: &Fabric, trace: &mut Tracer) {
     let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     let sram_bytes = fabric.sram.size_bytes() as u32;
     for (cpu, unit) in cores.iter_mut().enumerate() {

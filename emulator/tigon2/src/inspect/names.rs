@@ -1,62 +1,81 @@
 //! Names of registers and of their bits, and look-up by name.
 
 use bitflags::Flags;
+use defs::tigon2::banks::{self, MOST_CPUS};
 use defs::tigon2::event;
 use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
 use defs::tigon2::registers::find;
 use defs::tigon2::regs as r;
 
+use super::debugger::CPUS;
 use super::gauges::{FRAME_BUFFERS, GAUGES};
 use crate::cores::owner_of;
-use crate::map::{block_of, general_register, register_address};
+use crate::cpus::CpuPlan;
+use crate::map::{general_register, register_address};
 use emulator_base::initiator::Initiator;
+use emulator_board::CpuInfo;
 use emulator_cpu::mips::architecture::Mips;
 use emulator_observe::names::{
     BoardNames, DEBUGGER, HOST, POWER, STORAGE, SWITCH, WIRE, initiator, name,
 };
 
+/// The blocks before the CPUs in the order of the data path, and those behind them.
+macro_rules! blocks {
+    ($($cpu:expr),* $(,)?) => {
+        &[
+            HOST,
+            name("window", "the host's movable view of SRAM"),
+            name("pci", "the board's PCI side: control, interrupt"),
+            name("mailbox", "mailboxes and their events"),
+            name("event", "event registers"),
+            name("timer", "timer"),
+            name("semaphore", "semaphore"),
+            $($cpu,)*
+            name("dma_read", "DMA channel from the host to the NIC"),
+            name("dma_write", "DMA channel from the NIC to the host"),
+            name("assist", "DMA rings and their hardware assist"),
+            name("mac", "registers shared by both sides of the MAC"),
+            name("mac_tx", "transmit side of the MAC"),
+            name("mac_rx", "receive side of the MAC"),
+            name("serdes", "serializer, link partner and fibre"),
+            name("serial", "serial port"),
+            STORAGE,
+            WIRE,
+            SWITCH,
+            POWER,
+            DEBUGGER,
+        ]
+    };
+}
+
+/// The initiators by rank, with these CPUs.
+macro_rules! initiators {
+    ($($cpu:expr),* $(,)?) => {
+        &[
+            initiator(Initiator::Receiver, "mac_rx", "MAC rx"),
+            initiator(Initiator::Transmitter, "mac_tx", "MAC tx"),
+            initiator(Initiator::DmaRead, "dma_read", "DMA read"),
+            initiator(Initiator::DmaWrite, "dma_write", "DMA write"),
+            initiator(Initiator::Host, "host", "host"),
+            $($cpu,)*
+            initiator(Initiator::Debugger, "debugger", "debugger"),
+            initiator(Initiator::Power, "power", "power"),
+            initiator(Initiator::Wire, "wire", "wire"),
+        ]
+    };
+}
+
 /// Names in events.
 pub static NAMES: BoardNames = BoardNames {
     board: "tigon2",
-    initiators: &[
-        initiator(Initiator::Receiver, "mac_rx", "MAC rx"),
-        initiator(Initiator::Transmitter, "mac_tx", "MAC tx"),
-        initiator(Initiator::DmaRead, "dma_read", "DMA read"),
-        initiator(Initiator::DmaWrite, "dma_write", "DMA write"),
-        initiator(Initiator::Host, "host", "host"),
+    initiators: initiators![
         initiator(Initiator::Cpu(0), "cpu_a", "CPU A"),
         initiator(Initiator::Cpu(1), "cpu_b", "CPU B"),
-        initiator(Initiator::Debugger, "debugger", "debugger"),
-        initiator(Initiator::Power, "power", "power"),
-        initiator(Initiator::Wire, "wire", "wire"),
     ],
-    blocks: &[
-        HOST,
-        name("window", "the host's movable view of SRAM"),
-        name("pci", "the board's PCI side: control, interrupt"),
-        name("mailbox", "mailboxes and their events"),
-        name("event", "event registers"),
-        name("timer", "timer"),
-        name("semaphore", "semaphore"),
-        name("cpu_a", "CPU A"),
-        name("cpu_b", "CPU B"),
-        name("dma_read", "DMA channel from the host to the NIC"),
-        name("dma_write", "DMA channel from the NIC to the host"),
-        name("assist", "DMA rings and their hardware assist"),
-        name("mac", "registers shared by both sides of the MAC"),
-        name("mac_tx", "transmit side of the MAC"),
-        name("mac_rx", "receive side of the MAC"),
-        name("serdes", "serializer, link partner and fibre"),
-        name("serial", "serial port"),
-        STORAGE,
-        WIRE,
-        SWITCH,
-        POWER,
-        DEBUGGER,
-    ],
+    blocks: blocks![name("cpu_a", "CPU A"), name("cpu_b", "CPU B")],
     block_of,
     register,
-    registers: || registers().collect(),
+    registers: || registers(CpuPlan::CHIP).collect(),
     bits,
     architecture: Some(&Mips),
     cpus: &["a", "b"],
@@ -66,27 +85,110 @@ pub static NAMES: BoardNames = BoardNames {
     frame_buffers: FRAME_BUFFERS,
 };
 
+/// Names in events of a board with any number of CPUs: those of all that it may have.
+pub static NAMES_N: BoardNames = BoardNames {
+    board: "tigon-n",
+    initiators: initiators![
+        initiator(Initiator::Cpu(0), "cpu_a", "CPU A"),
+        initiator(Initiator::Cpu(1), "cpu_b", "CPU B"),
+        initiator(Initiator::Cpu(2), "cpu_c", "CPU C"),
+        initiator(Initiator::Cpu(3), "cpu_d", "CPU D"),
+        initiator(Initiator::Cpu(4), "cpu_e", "CPU E"),
+        initiator(Initiator::Cpu(5), "cpu_f", "CPU F"),
+        initiator(Initiator::Cpu(6), "cpu_g", "CPU G"),
+        initiator(Initiator::Cpu(7), "cpu_h", "CPU H"),
+    ],
+    blocks: blocks![
+        name("cpus", "number of CPUs"),
+        name("cpu_a", "CPU A"),
+        name("cpu_b", "CPU B"),
+        name("cpu_c", "CPU C"),
+        name("cpu_d", "CPU D"),
+        name("cpu_e", "CPU E"),
+        name("cpu_f", "CPU F"),
+        name("cpu_g", "CPU G"),
+        name("cpu_h", "CPU H"),
+    ],
+    registers: || match CpuPlan::any_number(MOST_CPUS as u32) {
+        Some(cpus) => registers(cpus).collect(),
+        None => Vec::new(),
+    },
+    cpus: &["a", "b", "c", "d", "e", "f", "g", "h"],
+    event_registers: &[
+        register_address(r::EVENT_A),
+        register_address(r::EVENT_B),
+        register_address(banks::event_register(2)),
+        register_address(banks::event_register(3)),
+        register_address(banks::event_register(4)),
+        register_address(banks::event_register(5)),
+        register_address(banks::event_register(6)),
+        register_address(banks::event_register(7)),
+    ],
+    block_of,
+    register,
+    bits,
+    architecture: Some(&Mips),
+    event: event::name,
+    gauges: &GAUGES,
+    frame_buffers: FRAME_BUFFERS,
+};
+
+/// Block and name of the register at an offset: `dma_read`, `state`. `None` for general registers and for storage.
+#[must_use]
+pub fn of_block(offset: u32) -> Option<(&'static str, String)> {
+    let offset = offset & !3;
+    if let Some(register) = find(offset) {
+        return Some((register.block, register.name.into()));
+    }
+    let (cpu, at) = match offset {
+        banks::CPU_COUNT => return Some(("cpus", "count".into())),
+        banks::CPU_NUMBER => return Some(("cpus", "own_number".into())),
+        _ => banks::in_bank(offset)?,
+    };
+    let CpuInfo { letter, id, .. } = CPUS[cpu % MOST_CPUS];
+    Some(match at {
+        banks::SEMAPHORE => ("semaphore", letter.into()),
+        banks::TIMER_REFERENCE => ("timer", format!("reference_{letter}")),
+        banks::EVENT => ("event", letter.into()),
+        banks::MAILBOX_EVENT => ("mailbox", format!("event_{letter}")),
+        at if at >= banks::PRIVATE => {
+            let as_a = find(offset - banks::private_of(cpu))?;
+            (id, as_a.name.into())
+        }
+        _ => return None,
+    })
+}
+
+/// The block of the register at a CPU's address.
+#[must_use]
+pub fn block_of(address: u32) -> &'static str {
+    let offset = address.wrapping_sub(REGISTER_BASE);
+    match (of_block(offset), general_register(offset)) {
+        (Some((block, _)), _) => block,
+        (None, Some((cpu, _))) => CPUS[cpu % MOST_CPUS].id,
+        (None, None) => "storage",
+    }
+}
+
 /// Name of the register at a CPU's address: `dma_read_state`, `cpu_b_r29`. Storage without a
 /// meaning is named after its offset: `storage_3f0`. `None` without a register.
 #[must_use]
 pub fn register(address: u32) -> Option<String> {
     let offset = address.wrapping_sub(REGISTER_BASE) & !3;
-    if offset >= REGISTER_BYTES {
-        return None;
+    if let Some((block, name)) = of_block(offset) {
+        return Some(format!("{block}_{name}"));
     }
-    if let Some(register) = find(offset) {
-        return Some(format!("{}_{}", register.block, register.name));
+    match general_register(offset) {
+        Some((cpu, index)) => Some(format!("{}_r{index}", CPUS[cpu % MOST_CPUS].id)),
+        None => (offset < REGISTER_BYTES).then(|| format!("storage_{offset:03x}")),
     }
-    Some(match general_register(offset) {
-        Some((0, index)) => format!("cpu_a_r{index}"),
-        Some((_, index)) => format!("cpu_b_r{index}"),
-        None => format!("storage_{offset:03x}"),
-    })
 }
 
-/// All registers, by address: name and address.
-pub fn registers() -> impl Iterator<Item = (String, u32)> {
-    let addresses = (0..REGISTER_BYTES).step_by(4).map(register_address);
+/// All registers of a board with these CPUs, by address: name and address.
+pub fn registers(cpus: CpuPlan) -> impl Iterator<Item = (String, u32)> {
+    let offsets = (0..banks::BANKS_END).step_by(4);
+    let own = offsets.filter(move |offset| cpus.has_register(*offset));
+    let addresses = own.map(register_address);
     addresses.filter_map(|address| Some((register(address)?, address)))
 }
 
@@ -95,8 +197,10 @@ pub fn registers() -> impl Iterator<Item = (String, u32)> {
 #[must_use]
 pub fn bits(address: u32, value: u32) -> Option<String> {
     let offset = address.wrapping_sub(REGISTER_BASE) & !3;
-    let offset = match owner_of(offset) {
-        Some(1) => offset - r::CPU_B,
+    let offset = match (owner_of(offset), banks::in_bank(offset)) {
+        (Some(cpu), _) => offset - banks::private_of(cpu),
+        (None, Some((_, banks::EVENT))) => r::EVENT_A,
+        (None, Some((_, banks::MAILBOX_EVENT))) => r::MAILBOX_EVENT_A,
         _ => offset,
     };
     let names = match offset {
@@ -138,11 +242,15 @@ mod tests {
 
     #[test]
     fn every_register_has_a_name_of_its_own() {
-        let mut names: Vec<_> = registers().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), 256);
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), 256);
+        let check = |cpus: CpuPlan, count| {
+            let mut names: Vec<_> = registers(cpus).map(|(name, _)| name).collect();
+            assert_eq!(names.len(), count);
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        };
+        check(CpuPlan::CHIP, 256);
+        check(CpuPlan::any_number(8).unwrap(), 256 + 2 + 6 * (4 + 5 + 32));
     }
 
     #[test]
@@ -156,6 +264,11 @@ mod tests {
         check(0xC000_0244, "cpu_b_pc");
         check(0xC000_02F4, "cpu_b_r29");
         check(0xC000_03F0, "storage_3f0");
+        check(0xC000_1004, "cpus_own_number");
+        check(0xC000_1208, "event_c");
+        check(0xC000_1744, "cpu_h_pc");
+        check(0xC000_13FC, "cpu_d_r31");
+        assert_eq!(register(0xC000_1210), None);
         assert_eq!(register(0xC000_0400), None);
         assert_eq!(register(0x4000), None);
     }

@@ -13,7 +13,7 @@
 //! * The start of a CPU orders who starts it before it. A reset orders all before it and behind it.
 //! * The host's reads of SRAM and its looks at host memory order what they may see before it.
 //!
-//! An event register that both CPUs write must be written under the semaphore, whatever orders the writes. Other
+//! An event register that several CPUs write must be written under the semaphore, whatever orders the writes. Other
 //! registers race if two agents write the same one, but for those that the firmware declares; those without a function also if one agent writes and another one reads.
 //! Not looked at: scratchpads, which are private; accesses to instructions; the statistics of the MAC, in which it adds; the word
 //! behind `WINDOW_DATA`.
@@ -23,6 +23,7 @@ mod tell;
 
 use std::collections::BTreeSet;
 
+use defs::tigon2::banks::{MOST_CPUS, event_register};
 use defs::tigon2::event as bit;
 use defs::tigon2::map::REGISTER_BASE;
 use defs::tigon2::regs as r;
@@ -40,12 +41,16 @@ use emulator_cpu::mips::bus::Width;
 use emulator_image::PublishedWords;
 use orders::{
     HOST_MEMORY, NETWORK, PUBLISHED, REGISTERS, TakenRing, by_hardware, by_software, event_bit,
-    is_mailbox, is_storage, joins_writes, moved_with, shown_by,
+    event_owner, is_mailbox, is_semaphore, is_storage, joins_writes, moved_with, number_of,
+    offset_of, shown_by,
 };
 
 const HOST: Agent = Agent::of(Initiator::Host);
 const RECEIVER: Agent = Agent::of(Initiator::Receiver);
 const TRANSMITTER: Agent = Agent::of(Initiator::Transmitter);
+
+/// The last write by each CPU.
+type LastWrites = [Option<GuardedWrite>; MOST_CPUS];
 
 /// A word of SRAM that the firmware declares.
 #[derive(Debug, Clone, Copy)]
@@ -65,13 +70,13 @@ pub struct BoardRaces {
     /// Published words, sorted.
     published: Vec<u32>,
     /// Guarded words, sorted, with the last write by each CPU since one was started.
-    guarded: Vec<(u32, [Option<GuardedWrite>; 2])>,
+    guarded: Vec<(u32, LastWrites)>,
     /// A bit for each word of SRAM: whether it is declared.
     is_published: Vec<u64>,
     /// Offsets of registers that the firmware declares.
     declared_registers: Vec<u32>,
     /// The last write of each event register by each CPU since one was started.
-    event_writes: [[Option<GuardedWrite>; 2]; 2],
+    event_writes: [LastWrites; MOST_CPUS],
     /// Who has written each register.
     writers: Box<[Writers; REGISTERS as usize]>,
 }
@@ -80,16 +85,16 @@ pub struct BoardRaces {
 #[derive(Debug, Clone, Copy, Default)]
 struct Writers {
     /// A bit for each.
-    all: u8,
+    all: u32,
     /// The bit of the last one.
-    last: u8,
+    last: u32,
     /// Whether agents write in turn: they share the register.
     alternate: bool,
 }
 
 impl Writers {
     fn add(&mut self, agent: Agent) {
-        let bit = 1 << (agent.initiator().number() & 7);
+        let bit = 1 << (agent.initiator().number() & 31);
         self.alternate |= bit != self.last && self.all & bit != 0;
         self.all |= bit;
         self.last = bit;
@@ -123,7 +128,10 @@ impl BoardRaces {
             sram_words,
             published,
             is_published,
-            guarded: guarded.into_iter().map(|word| (word, [None; 2])).collect(),
+            guarded: guarded
+                .into_iter()
+                .map(|word| (word, Default::default()))
+                .collect(),
             declared_registers: registers,
             event_writes: Default::default(),
             writers: Box::new([Writers::default(); REGISTERS as usize]),
@@ -145,7 +153,7 @@ impl BoardRaces {
     const fn address_of(&self, word: u32) -> u32 {
         match word < self.sram_words {
             true => 4 * word,
-            false => crate::map::register_address(4 * (word - self.sram_words)),
+            false => crate::map::register_address(offset_of(word - self.sram_words)),
         }
     }
 
@@ -163,7 +171,7 @@ impl BoardRaces {
     }
 
     const fn register(&self, offset: u32) -> WordBytes {
-        WordBytes::whole(self.sram_words + offset / 4)
+        WordBytes::whole(self.sram_words + number_of(offset))
     }
 
     fn words(&self, address: u32, length: u32) -> impl Iterator<Item = WordBytes> + use<> {
@@ -219,15 +227,14 @@ impl BoardRaces {
 
     /// A CPU or the host writes a guarded word.
     fn guarded_written(&mut self, access: &WordAccess, index: usize) {
-        let Some(cpu) = access.agent.initiator().cpu().filter(|cpu| *cpu < 2) else {
+        let Some(cpu) = cpu_of(access) else {
             return;
         };
         let Some((word, writes)) = self.guarded.get_mut(index) else {
             return;
         };
-        let written = self
-            .detector
-            .write_under_lock(access, *word, writes[1 - cpu]);
+        let others = of_others(writes, cpu);
+        let written = self.detector.write_under_lock(access, *word, others);
         writes[cpu] = Some(written);
     }
 
@@ -254,18 +261,17 @@ impl BoardRaces {
 
     /// An agent reads a register.
     pub(crate) fn register_read(&mut self, access: &WordAccess, offset: u32, value: u32) {
-        match offset {
-            r::EVENT_A | r::EVENT_B => self.events_read(access.agent, offset, value),
-            _ if is_storage(offset) => self.detector.read(access, self.register(offset)),
-            _ => self.index_seen(access.agent, shown_by(offset)),
+        match event_owner(offset) {
+            Some(cpu) => self.events_read(access.agent, cpu, value),
+            None if is_storage(offset) => self.detector.read(access, self.register(offset)),
+            None => self.index_seen(access.agent, shown_by(offset)),
         }
         if access.agent == HOST {
             self.detector.see(HOST, HOST_MEMORY);
         }
     }
 
-    fn events_read(&mut self, reader: Agent, offset: u32, value: u32) {
-        let cpu = u32::from(offset == r::EVENT_B);
+    fn events_read(&mut self, reader: Agent, cpu: u32, value: u32) {
         for bit in (0..32).filter(|bit| value & 1 << bit != 0) {
             match moved_with(bit) {
                 Some(register) => self.index_seen(reader, register),
@@ -278,7 +284,7 @@ impl BoardRaces {
     fn index_seen(&mut self, reader: Agent, offset: u32) {
         self.detector.see(reader, by_hardware(offset));
         // Of several writers none may rely on what it reads.
-        if !self.writers[(offset / 4) as usize].alternate {
+        if !self.writers[number_of(offset) as usize].alternate {
             self.detector.see(reader, by_software(offset));
         }
     }
@@ -294,13 +300,12 @@ impl BoardRaces {
         if access.agent == HOST {
             self.detector.see(HOST, HOST_MEMORY);
         }
-        if matches!(offset, r::SEMAPHORE_A | r::SEMAPHORE_B) || owner_of(offset).is_some() {
+        if is_semaphore(offset) || owner_of(offset).is_some() {
             return;
         }
-        self.writers[(offset / 4) as usize].add(access.agent);
+        self.writers[number_of(offset) as usize].add(access.agent);
         let is_declared = self.declared_registers.contains(&offset);
-        if matches!(offset, r::EVENT_A | r::EVENT_B) {
-            let cpu = u32::from(offset == r::EVENT_B);
+        if let Some(cpu) = event_owner(offset) {
             if !is_declared {
                 self.event_register_written(access, cpu as usize);
             }
@@ -316,20 +321,14 @@ impl BoardRaces {
         self.detector.publish(access.agent, by_software(offset));
     }
 
-    /// A CPU changes an event register by a read and a write: needs the semaphore if the other CPU does so too, whatever orders
+    /// A CPU changes an event register by a read and a write: needs the semaphore if another CPU does so too, whatever orders
     /// these changes in this run.
     fn event_register_written(&mut self, access: &WordAccess, register: usize) {
-        let Some(cpu) = access.agent.initiator().cpu().filter(|cpu| *cpu < 2) else {
+        let Some(cpu) = cpu_of(access) else {
             return;
         };
-        let word = self
-            .register(if register == 0 {
-                r::EVENT_A
-            } else {
-                r::EVENT_B
-            })
-            .word;
-        let others = self.event_writes[register][1 - cpu];
+        let word = self.register(event_register(register)).word;
+        let others = of_others(&self.event_writes[register], cpu);
         let written = self.detector.write_under_lock(access, word, others);
         self.event_writes[register][cpu] = Some(written);
     }
@@ -360,7 +359,7 @@ impl BoardRaces {
         self.detector.hand_over(by, cpu);
         self.event_writes = Default::default();
         for (_, writes) in &mut self.guarded {
-            *writes = [None; 2];
+            *writes = Default::default();
         }
     }
 
@@ -476,6 +475,18 @@ impl BoardRaces {
             self.detector.publish(RECEIVER, by_hardware(offset));
         }
     }
+}
+
+/// The CPU that accesses.
+fn cpu_of(access: &WordAccess) -> Option<usize> {
+    let cpu = access.agent.initiator().cpu();
+    cpu.filter(|cpu| *cpu < MOST_CPUS)
+}
+
+/// The last writes of the others than this CPU.
+fn of_others(writes: &LastWrites, cpu: usize) -> impl Iterator<Item = GuardedWrite> {
+    let others = (0..MOST_CPUS).filter(move |other| *other != cpu);
+    others.filter_map(|other| writes[other])
 }
 
 /// An access of a hardware block, or of the host.

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::hint::cold_path;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
+use defs::tigon2::regs::WINDOW_BASE;
 
 use crate::cores::CorePrivate;
 use crate::fabric::{BoardContext, Fabric};
@@ -16,6 +17,7 @@ use crate::inspect::instruction_log::{CoreWitness, standing};
 use crate::inspect::stops;
 use crate::races::BoardRaces;
 use crate::run::private_memory::{OwnScratchpad, PrivateMemory};
+use crate::run::rest::RestOfCores;
 use emulator_base::initiator::Actor;
 use emulator_board::poller;
 use emulator_board::races::{Agent, WordAccess};
@@ -26,15 +28,17 @@ use emulator_cpu::mips::isa::Op;
 use emulator_observe::event::{Details, TraceKind};
 use emulator_observe::instructions::{InstructionLog, Record};
 
-/// The bus of one running core. `ALONE`: the other core is halted or idle; `LOGGED`: executed instructions are
+/// The bus of one running core. `ALONE`: the other cores are halted; `LOGGED`: executed instructions are
 /// logged.
 pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     /// The core's private memory and state.
     pub private: &'a mut CorePrivate,
-    /// The other core.
+    /// The other core: the one that goes on when this one must wait, if several run.
     pub other_core: &'a mut Core,
     /// The other core's private memory and state.
     pub other_private: &'a mut CorePrivate,
+    /// The further cores, which stand, if there are any.
+    pub rest: Option<&'a mut RestOfCores<'a>>,
     /// The log of the core's instructions, if it is `LOGGED`.
     pub log: Option<&'a mut InstructionLog>,
     /// The other core's log.
@@ -45,13 +49,13 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub ctx: &'a mut BoardContext<'c>,
     /// The firmware's probes.
     pub probes: &'a ProbeTable,
-    /// The stages of both cores.
-    pub stages: &'a mut [StageState; 2],
+    /// The stages of all cores.
+    pub stages: &'a mut [StageState],
     /// Shared accesses must wait from this tick on.
     pub limit: u64,
     /// The cores take turns up to this tick.
     pub turns_until: u64,
-    /// 1 if the core goes first when both are at the same tick (CPU A), else 0.
+    /// 1 if the core goes first when both are at the same tick (CPU A before CPU B), else 0.
     pub goes_first: u64,
     /// The core may return to the board when it idles: only an event can wake it.
     pub may_idle: bool,
@@ -59,6 +63,12 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub skips_periods: bool,
     /// Something that the node must look at.
     pub ran: Option<Ran>,
+}
+
+/// Whether the idle loop of a core reads the base of the window.
+fn is_base_read([own, other]: [&CorePrivate; 2], rest: Option<&RestOfCores<'_>>) -> bool {
+    let reads = |private: &CorePrivate| private.idle.has_read(WINDOW_BASE);
+    reads(own) || reads(other) || rest.is_some_and(|rest| rest.any(reads))
 }
 
 impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
@@ -101,9 +111,10 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     fn carry_out_poll(&mut self) -> Option<Ran> {
         let due = self.ctx.poller.next_time();
         let (fabric, tick) = (&mut *self.fabric, self.limit);
-        let cores = [&*self.private, &*self.other_private];
+        let [own, other] = [&*self.private, &*self.other_private];
+        let rest = self.rest.as_deref();
         let idle = poller::step(self.ctx, |access, _| {
-            fabric.fruitless_poll(access, cores, tick)
+            fabric.fruitless_poll(access, || is_base_read([own, other], rest), tick)
         });
         match idle {
             true => None,
@@ -130,6 +141,9 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
                 private.idle.wake();
             }
             private.idle.end_period();
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.handled(changed);
         }
         match self.fabric.outbox.units() == units {
             true => None,
@@ -179,6 +193,9 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         if self.fabric.sram.holds_code(address) {
             self.alone_with_board(core)?;
             self.other_private.idle.wake();
+            if let Some(rest) = &mut self.rest {
+                rest.wake();
+            }
         }
         self.private.idle.disturb();
         self.watch(core, address, width);
@@ -229,18 +246,20 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.fabric.tell_races(|races| tell(races, &access));
     }
 
-    /// Prepares an access that may affect or observe the speculative execution of the other core: rolls that
-    /// core back and waits for it.
+    /// Prepares an access that may affect or observe the speculative execution of the other cores: rolls them
+    /// back and waits for them.
     #[inline(always)]
     fn alone_with_board(&mut self, core: &Core) -> Result<(), BusStop> {
-        if !ALONE && self.other_private.ahead.is_active() {
+        let is_ahead = |rest: &RestOfCores<'_>| rest.is_ahead();
+        let ahead = self.other_private.ahead.is_active();
+        if !ALONE && (ahead || self.rest.as_deref().is_some_and(is_ahead)) {
             Err(self.call_back(core))
         } else {
             Ok(())
         }
     }
 
-    /// Rolls the other core back, which has executed ahead what this one is about to change.
+    /// Rolls the other cores back that have executed ahead what this one is about to change: the board does it for further ones.
     // Conflicts are rare: kept out of the accesses that look for them.
     #[cold]
     #[inline(never)]
@@ -250,7 +269,10 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         self.other_private
             .ahead
             .go_back(self.other_core, log, careful_until);
-        // The board starts a new turn: the other core is farther from its bounds than before.
+        if let Some(rest) = &mut self.rest {
+            rest.left.recalled_until = careful_until;
+        }
+        // The board starts a new turn: that core is farther from its bounds than before.
         self.limit = 0;
         self.turns_until = 0;
         BusStop::Wait
@@ -317,9 +339,9 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
 
     #[inline(always)]
     fn witness(&mut self) -> CoreWitness<'_, LOGGED> {
-        let who = self.private.who;
+        let viewer = self.private.viewer();
         let log = self.log.as_deref_mut();
-        CoreWitness { log, who }
+        CoreWitness { log, viewer }
     }
 
     #[inline(always)]
@@ -348,12 +370,12 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         } else {
             (&[][..], base)
         };
-        let who = self.private.who;
+        let viewer = self.private.viewer();
         let mut log = self.log.as_deref_mut();
         if LOGGED && let Some(log) = &mut log {
             log.make_room();
         }
-        let witness = CoreWitness { log, who };
+        let witness = CoreWitness { log, viewer };
         let own = OwnScratchpad {
             scratchpad: &self.private.scratchpad,
             idle: &mut self.private.idle,

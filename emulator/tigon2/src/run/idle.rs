@@ -4,10 +4,11 @@
 //! the way (a software DMA assist polls its rings). When the core returns to a read with unchanged
 //! general registers, having read unchanged values at the same addresses and written nothing,
 //! then every further round is identical until a value that it reads changes, by an event of a
-//! device, the timer, the other core or the host. The board may then skip whole rounds: clock, cycles
+//! device, the timer, another core or the host. The board may then skip whole rounds: clock, cycles
 //! and instruction count advance by multiples of one round. [`period`](super::period) handles loops that follow the
 //! timer.
 
+use defs::tigon2::map::REGISTER_BYTES;
 use defs::tigon2::regs;
 
 use crate::cores::owner_of;
@@ -20,13 +21,13 @@ use emulator_state::value_struct;
 const MOST_READS: usize = 16;
 
 /// Whether only an event, a store or the host changes the value of the register at `offset`, and not
-/// time alone.
+/// time alone. Registers of further CPUs are not told apart.
 pub(super) const fn stands_still(offset: u32) -> bool {
     let moves = matches!(
         offset,
         regs::TIMER | regs::EVENT_A | regs::EVENT_B | regs::WINDOW_DATA
     );
-    !moves && owner_of(offset).is_none()
+    !moves && offset < REGISTER_BYTES && owner_of(offset).is_none()
 }
 
 /// Other reads of a round: offsets and values.

@@ -207,18 +207,17 @@ impl<'a> PeriodProbe<'a> {
     }
 
     fn load_register(&mut self, core: &mut Core, offset: u32) -> Option<Linear> {
-        let cpu = self.private.index();
-        if offset == regs::event_register(cpu) {
+        if offset == self.private.event_register {
             return self.poll(core).map(Linear::constant);
         }
-        let value = if offset == regs::timer_reference(cpu) {
+        let value = if offset == self.private.alarm {
             self.reference
         } else if offset == regs::TIMER {
             Linear {
                 value: self.fabric.timer.read(self.time(core)),
                 slope: self.shift,
             }
-        } else if stands_still(offset) && offset != regs::timer_reference(1 - cpu) {
+        } else if stands_still(offset) && !is_alarm(offset) {
             self.watches = true;
             Linear::constant(self.fabric.read_register(offset, self.time(core)))
         } else {
@@ -265,12 +264,13 @@ impl LinearBus for PeriodProbe<'_> {
         if !self.probes.at(pc).is_empty() {
             return None;
         }
-        let op = match map::cpu_target(self.private.who, pc) {
-            _ if pc < SRAM_LIMIT => {
+        let own = self.private.scratchpad.range();
+        let op = match pc {
+            ..SRAM_LIMIT => {
                 let held = self.private.cache.holds(pc);
                 held.then(|| self.fabric.sram.op(pc))?
             }
-            CpuTarget::Scratchpad => {
+            _ if own.contains(&pc) => {
                 let code = self.probes.code(CpuId::new(self.private.index()));
                 if !code.allows(pc)
                     || code.doubts(pc, self.private.scratchpad.read(pc, Width::Word))
@@ -289,7 +289,7 @@ impl LinearBus for PeriodProbe<'_> {
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Option<Linear> {
         let timing = &self.fabric.timing;
-        let (word, cycles) = match map::cpu_target(self.private.who, address) {
+        let (word, cycles) = match map::cpu_target(self.private.viewer(), address) {
             CpuTarget::Scratchpad => (self.word(address & !3)?, timing.scratchpad_load_cycles),
             CpuTarget::Register(offset) if width == Width::Word => {
                 let cycles = timing.register_load_cycles;
@@ -307,8 +307,8 @@ impl LinearBus for PeriodProbe<'_> {
 
     fn store(&mut self, core: &mut Core, address: u32, width: Width, value: Linear) -> Option<()> {
         let timing = &self.fabric.timing;
-        let alarm = regs::timer_reference(self.private.index());
-        let cycles = match map::cpu_target(self.private.who, address) {
+        let alarm = self.private.alarm;
+        let cycles = match map::cpu_target(self.private.viewer(), address) {
             CpuTarget::Scratchpad => {
                 let cycles = timing.scratchpad_store_cycles;
                 match width {
@@ -330,6 +330,11 @@ impl LinearBus for PeriodProbe<'_> {
         core.clock.charge(u64::from(cycles));
         Some(())
     }
+}
+
+/// Whether the register at an offset is the alarm of a CPU of the chip.
+const fn is_alarm(offset: u32) -> bool {
+    matches!(offset, regs::TIMER_REFERENCE_A | regs::TIMER_REFERENCE_B)
 }
 
 /// Ticks of the core's clock in one of the timer, if that is a whole number.

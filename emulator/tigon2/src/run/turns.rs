@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use defs::tigon2::regs;
+use defs::tigon2::banks::{CHIP_CPUS, MOST_CPUS};
 
 use crate::board::Tigon2;
 use crate::cores::CoreUnit;
@@ -10,7 +10,10 @@ use crate::fabric::BoardContext;
 use crate::inspect::handlers::Dispatch;
 use crate::inspect::instruction_log::{self, standing};
 use crate::run::bus::CpuBus;
+use crate::run::pair::{self, divide};
 use crate::run::period;
+use crate::run::rest::RestOfCores;
+use crate::run::turn::Turn;
 use emulator_base::time::SimTime;
 use emulator_board::poller;
 use emulator_board::{Board, Ran, StopReason};
@@ -24,7 +27,7 @@ use emulator_observe::instructions::InstructionLog;
 const LEAST_PERIODS: u64 = 4;
 
 /// Activity of a core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CoreActivity {
     /// The core is halted, or may not execute more.
     Stopped,
@@ -37,54 +40,42 @@ pub(crate) enum CoreActivity {
 impl Tigon2 {
     /// Largest number of instructions of a core.
     pub(crate) fn limit_of(&self, index: usize) -> u64 {
-        let step = self.cores[index].private.step_until.unwrap_or(u64::MAX);
-        step.min(self.instruction_limit).min(self.held_after[index])
+        self.limit(&self.cores[index])
+    }
+
+    /// Largest number of instructions of a core.
+    #[inline(always)]
+    fn limit(&self, unit: &CoreUnit) -> u64 {
+        let step = unit.private.step_until.unwrap_or(u64::MAX);
+        let held = self.held_after[unit.private.index() % MOST_CPUS];
+        step.min(self.instruction_limit).min(held)
     }
 
     /// Whether the core executes instructions and may execute more.
-    fn runnable(&self, index: usize) -> bool {
-        let unit = &self.cores[index];
-        unit.private.running() && unit.core.instructions() < self.limit_of(index)
+    #[inline(always)]
+    fn runnable(&self, unit: &CoreUnit) -> bool {
+        unit.private.running() && unit.core.instructions() < self.limit(unit)
     }
 
     /// Halts the cores that have completed a single step.
     fn end_steps(&mut self) {
-        for unit in &mut self.cores {
+        pair::for_each(&mut self.cores, |unit| {
             let done = unit.core.instructions();
             if unit.private.step_until.is_some_and(|until| done >= until) {
                 unit.private.halt();
             }
-        }
+        });
     }
 
     /// Activity of a core.
     #[inline(always)]
-    pub(crate) fn activity(&self, index: usize) -> CoreActivity {
-        if !self.runnable(index) {
+    pub(crate) fn activity(&self, unit: &CoreUnit) -> CoreActivity {
+        if !self.runnable(unit) {
             CoreActivity::Stopped
-        } else if self.cores[index].private.does_nothing() {
+        } else if unit.private.does_nothing() {
             CoreActivity::Idle
         } else {
             CoreActivity::Busy
-        }
-    }
-
-    /// Activity of both cores.
-    #[inline(always)]
-    pub(crate) fn activities(&self) -> [CoreActivity; 2] {
-        // Without `map`, which is not always compiled in place.
-        [self.activity(0), self.activity(1)]
-    }
-
-    /// The runnable core with the earlier time; A at equal ticks.
-    #[inline(always)]
-    fn behind(&self, activities: [CoreActivity; 2]) -> Option<usize> {
-        let now = |index: usize| self.cores[index].core.clock.now;
-        match activities.map(|activity| activity != CoreActivity::Stopped) {
-            [true, true] => Some(usize::from(now(1) < now(0))),
-            [true, false] => Some(0),
-            [false, true] => Some(1),
-            [false, false] => None,
         }
     }
 
@@ -96,13 +87,25 @@ impl Tigon2 {
         idle_at.is_some_and(|value| seen(value) != self.fabric.timer.reached(cpu, now))
     }
 
-    /// Whether the idle loop of the other core reads this core's alarm.
+    /// Whether the idle loop of another core reads this core's alarm.
     fn alarm_is_read(&self, cpu: usize) -> bool {
-        let other = &self.cores[1 - cpu].private;
-        other.idle.has_read(regs::timer_reference(cpu))
+        let alarm = self.cores[cpu].private.alarm;
+        pair::any(&self.cores, |unit| {
+            unit.private.index() != cpu && unit.private.idle.has_read(alarm)
+        })
     }
 
-    /// Until when an idle or stopped core surely does not affect the other one.
+    /// Until when no other core surely affects this one.
+    fn quiet_around(&self, cpu: usize, now: SimTime) -> SimTime {
+        if self.cores.len() == CHIP_CPUS {
+            return self.quiet_until(1 - cpu, now);
+        }
+        let others = (0..self.cores.len()).filter(|other| *other != cpu);
+        let quiet = others.map(|other| self.quiet_until(other, now));
+        quiet.min().unwrap_or(SimTime::MAX)
+    }
+
+    /// Until when an idle or stopped core surely does not affect the others.
     fn quiet_until(&self, cpu: usize, now: SimTime) -> SimTime {
         match self.cores[cpu].private.idle.rest() {
             // A period may move the alarm at any time.
@@ -113,7 +116,7 @@ impl Tigon2 {
         }
     }
 
-    /// Skips whole periods or rounds of an idle core up to `end`. Only an event can wake it: the other core is halted
+    /// Skips whole periods or rounds of an idle core up to `end`. Only an event can wake it: the other cores are halted
     /// or idle.
     fn skip_idle_loop(&mut self, index: usize, end: u64, ctx: &mut BoardContext) {
         let unit = &mut self.cores[index];
@@ -123,8 +126,8 @@ impl Tigon2 {
         // What is skipped cannot be rolled back.
         unit.go_back(ctx.trace.instructions_mut(index), 0);
         let now = self.fabric.ticks.time_of(unit.core.clock.now);
-        // The other core's timer may wake it, and it may wake this one.
-        let quiet = self.fabric.ticks.first_at(self.quiet_until(1 - index, now));
+        // Another core's timer may wake it, and it may wake this one.
+        let quiet = self.fabric.ticks.first_at(self.quiet_around(index, now));
         let end = end.min(quiet);
         if ctx.trace.is_watched() {
             self.cores[index].private.idle.end_period();
@@ -186,45 +189,57 @@ impl Tigon2 {
         private.idle.pause_until(end);
     }
 
-    /// Runs the core `first` up to `end` or until it must yield; if both cores are busy, they
-    /// take turns, each until it would overtake the other. A core that runs `ALONE` continues up to `far`,
-    /// past fruitless polls and the board's events. Returns the core that returned last, the reason, and
-    /// what the node must look at.
+    /// Runs the first core of a turn up to `end` or until it must yield; if two cores take turns, each runs until it would
+    /// overtake the other. A core that runs `ALONE` continues up to `far`, past fruitless polls and the board's events.
+    /// Returns the core that returned last, the reason, and what the node must look at.
     #[inline(always)]
     fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
-        first: usize,
-        activities: [CoreActivity; 2],
+        turn: Turn,
         (end, far): (u64, u64),
         [log, other_log]: [Option<&mut InstructionLog>; 2],
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
         // Up to this tick neither core exceeds its limit of instructions: the loop need not count.
         let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
-        let take_turns = activities == [CoreActivity::Busy; 2];
+        let Turn { first, other, .. } = turn;
+        let end = end.min(turn.until);
         let mut safe_until = safe(first);
-        if take_turns {
-            safe_until = safe_until.min(safe(1 - first));
+        if turn.takes_turns {
+            safe_until = safe_until.min(safe(other));
         }
         let mut until = end.min(safe_until);
-        let may_idle = self.skip_idle && activities[1 - first] != CoreActivity::Busy;
+        let may_idle = self.skip_idle && turn.others != CoreActivity::Busy;
         let watched = LOGGED || ctx.trace.is_watched();
-        let [a, b] = &mut self.cores;
-        let (me, other) = if first == 0 { (a, b) } else { (b, a) };
+        let goes_first = u64::from(first < other);
+        let mut further = None;
+        let (me, other) = match &mut *self.cores {
+            [a, b] => match first {
+                0 => (a, b),
+                _ => (b, a),
+            },
+            units => {
+                let (me, other, rest) = divide(units, first, other);
+                let left = &mut self.further;
+                further = Some(RestOfCores { cores: rest, left });
+                (me, other)
+            }
+        };
         let mut core = &mut me.core;
         let mut bus = CpuBus::<ALONE, LOGGED> {
             private: &mut me.private,
             other_core: &mut other.core,
             other_private: &mut other.private,
+            rest: further.as_mut(),
             log,
             other_log,
             fabric: &mut self.fabric,
             ctx,
             probes: &self.probes,
             stages: &mut self.stages,
-            goes_first: u64::from(first == 0),
+            goes_first,
             limit: end,
-            turns_until: if take_turns { until } else { 0 },
+            turns_until: if turn.takes_turns { until } else { 0 },
             may_idle,
             skips_periods: self.skip_idle && self.skip_periods && !watched,
             ran: None,
@@ -261,67 +276,79 @@ impl Tigon2 {
     #[inline(never)]
     fn run_logged(
         &mut self,
-        first: usize,
-        activities: [CoreActivity; 2],
+        turn: Turn,
         ends: (u64, u64),
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
         let mut kept = ctx.trace.lend_instructions();
         let logs = match kept.as_deref_mut() {
-            Some([a, b]) if first == 0 => [Some(a), Some(b)],
-            Some([a, b]) => [Some(b), Some(a)],
-            _ => [None, None],
-        };
-        let ran = match activities[1 - first] {
-            CoreActivity::Stopped => {
-                self.run_from::<true, true>(first, activities, ends, logs, ctx)
+            Some(logs) => {
+                let (own, other, _) = divide(logs, turn.first, turn.other);
+                [Some(own), Some(other)]
             }
-            _ => self.run_from::<false, true>(first, activities, ends, logs, ctx),
+            None => [None, None],
+        };
+        let ran = match turn.others {
+            CoreActivity::Stopped => self.run_from::<true, true>(turn, ends, logs, ctx),
+            _ => self.run_from::<false, true>(turn, ends, logs, ctx),
         };
         for (log, unit) in kept.iter_mut().flatten().zip(&self.cores) {
+            if ![turn.first, turn.other].contains(&unit.private.index()) {
+                for record in &self.further.decoded {
+                    log.note_before(standing(&unit.core), *record);
+                }
+            }
             if log.runs() {
                 log.ends(unit.core.clock.now, standing(&unit.core));
             }
         }
+        self.further.decoded.clear();
         ctx.trace.take_instructions_back(kept);
         ran
+    }
+
+    /// Rolls back the cores that are ahead of what one is about to change.
+    #[cold]
+    fn recall(&mut self, ctx: &mut BoardContext) {
+        let until = std::mem::take(&mut self.further.recalled_until);
+        for (index, unit) in self.cores.iter_mut().enumerate() {
+            unit.go_back(ctx.trace.instructions_mut(index), until);
+        }
     }
 
     /// Whether each core is halted, or has reached `end`.
     #[inline(always)]
     fn stand_at(&self, end: u64) -> bool {
-        let stands = |unit: &CoreUnit| unit.core.clock.now >= end || !unit.private.running();
-        self.cores.iter().all(stands)
+        let runs = |unit: &CoreUnit| unit.core.clock.now < end && unit.private.running();
+        !pair::any(&self.cores, runs)
     }
 
     /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`.
     fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> Ran {
         loop {
-            let activities = self.activities();
-            let Some(behind) = self.behind(activities) else {
+            let Some(turn) = self.next_turn() else {
                 return Ran::There;
             };
-            if self.cores[behind].core.clock.now >= end {
+            if self.cores[turn.first].core.clock.now >= end {
                 return Ran::There;
             }
-            if self.skip_idle && activities[1 - behind] != CoreActivity::Busy {
-                self.skip_idle_loop(behind, end, ctx);
+            if self.skip_idle && turn.others != CoreActivity::Busy {
+                self.skip_idle_loop(turn.first, end, ctx);
             }
-            let far = match activities[behind] {
+            let far = match turn.activity {
                 CoreActivity::Busy => far,
                 _ => end,
             };
-            let alone = activities[1 - behind] == CoreActivity::Stopped;
+            let alone = turn.others == CoreActivity::Stopped;
             let ends = (end, far);
             let (index, exit, ran) = match (alone, ctx.trace.keeps_instructions()) {
-                (true, false) => {
-                    self.run_from::<true, false>(behind, activities, ends, [None, None], ctx)
-                }
-                (false, false) => {
-                    self.run_from::<false, false>(behind, activities, ends, [None, None], ctx)
-                }
-                (_, true) => self.run_logged(behind, activities, ends, ctx),
+                (true, false) => self.run_from::<true, false>(turn, ends, [None, None], ctx),
+                (false, false) => self.run_from::<false, false>(turn, ends, [None, None], ctx),
+                (_, true) => self.run_logged(turn, ends, ctx),
             };
+            if self.further.recalled_until != 0 {
+                self.recall(ctx);
+            }
             self.end_steps();
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
@@ -362,12 +389,12 @@ impl Tigon2 {
             instruction_log::begin(&mut self.cores, &self.fabric, ctx.trace);
         }
         let ran = self.run_and_poll(until, beyond, ctx);
-        for unit in &mut self.cores {
-            // Either both have reached `until`, which confirms their execution up to it; or one of them
-            // has written to a register, and the other one was not ahead of that.
+        pair::for_each(&mut self.cores, |unit| {
+            // Either all have reached `until`, which confirms their execution up to it; or one of them
+            // has written to a register, and the others were not ahead of that.
             debug_assert!(ran == Ran::There || !unit.private.ahead.is_active());
             unit.private.ahead.settle();
-        }
+        });
         ran
     }
 
@@ -401,10 +428,8 @@ impl Tigon2 {
                     return ran;
                 }
             }
-            // Both have reached `end`, which confirms their execution up to it, before the host's poll.
-            for unit in &mut self.cores {
-                unit.settle();
-            }
+            // All have reached `end`, which confirms their execution up to it, before the host's poll.
+            pair::for_each(&mut self.cores, CoreUnit::settle);
             if poll >= until {
                 return Ran::There;
             }

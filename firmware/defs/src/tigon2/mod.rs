@@ -1,5 +1,6 @@
 //! Programmer's view of the Alteon Tigon2. Section numbers refer to `docs/tigon2.md`.
 
+pub mod banks;
 pub mod counters;
 pub mod event;
 pub mod map;

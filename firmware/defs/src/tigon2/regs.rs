@@ -150,22 +150,6 @@ pub const MAC_END: u32 = MULTICAST_HASH + 4 * MULTICAST_HASH_WORDS;
 /// Bytes of the copy of the PCI configuration header, which begins the register file; read only.
 pub const PCI_HEADER_BYTES: u32 = 64;
 
-/// The event register of a CPU: 0 = A, any other = B.
-#[must_use]
-pub const fn event_register(cpu: usize) -> u32 {
-    if cpu == 0 { EVENT_A } else { EVENT_B }
-}
-
-/// The timer reference of a CPU: 0 = A, any other = B.
-#[must_use]
-pub const fn timer_reference(cpu: usize) -> u32 {
-    if cpu == 0 {
-        TIMER_REFERENCE_A
-    } else {
-        TIMER_REFERENCE_B
-    }
-}
-
 /// [`HOST_CONTROL`], read: position of the chip revision.
 pub const REVISION_SHIFT: u32 = 28;
 /// Chip revision of a Tigon2.

@@ -238,8 +238,9 @@ pub struct BusyMeasurement {
 }
 
 /// All types; the first is the default.
-pub static BOARDS: [BoardType; 4] = [
+pub static BOARDS: [BoardType; 5] = [
     tigon2::TIGON2,
+    tigon2::TIGON_N,
     lanai::LANAI_4,
     lanai::LANAI_7,
     lanai::LANAI_9,
@@ -281,10 +282,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn for_machine(machine: u16) -> Option<&'static BoardType> {
     let fits = |board: &&BoardType| board.architecture.elf_machine() == machine;
-    BOARDS
-        .iter()
-        .filter(fits)
-        .max_by_key(|board| !board.aliases.is_empty())
+    let usual = |board: &&BoardType| !board.aliases.is_empty() || std::ptr::eq(*board, DEFAULT);
+    let fitting = || BOARDS.iter().filter(fits);
+    fitting().find(usual).or_else(|| fitting().next())
 }
 
 /// The type of board that a profile is for.

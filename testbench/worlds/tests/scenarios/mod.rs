@@ -17,6 +17,7 @@ mod forms;
 pub(super) mod gm;
 mod gm_mapper;
 mod losses;
+mod many_cpus;
 mod mpi;
 mod multicasts;
 mod mutations;

@@ -141,6 +141,9 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             if let Some(log) = &mut self.other_log {
                 log.note_before(standing(self.other_core), record);
             }
+            if let Some(rest) = &mut self.rest {
+                rest.left.decoded.push(record);
+            }
         }
         self.fabric.sram.op(pc)
     }

@@ -74,7 +74,7 @@ fn fill_in(probe: &Probe, core: &Core, private: &CorePrivate, sram: &Sram) -> St
     let registers = probe.registers.iter();
     let values: Vec<u32> = registers.map(|&r| core.register(usize::from(r))).collect();
     emulator_image::probes::format(&probe.text, &values, |address| {
-        match map::cpu_target(private.who, address) {
+        match map::cpu_target(private.viewer(), address) {
             CpuTarget::Scratchpad => private.scratchpad.read(address, Width::Byte) as u8,
             CpuTarget::StackMap => sram.read(private.stack_address(address), Width::Byte) as u8,
             _ => sram.read(address, Width::Byte) as u8,
@@ -85,7 +85,7 @@ fn fill_in(probe: &Probe, core: &Core, private: &CorePrivate, sram: &Sram) -> St
 impl Tigon2 {
     /// The firmware's panic at the core's current instruction, before or after its execution.
     pub(crate) fn panic_text(&self, cpu: usize) -> Option<String> {
-        let CoreUnit { core, private } = &self.cores[cpu & 1];
+        let CoreUnit { core, private } = &self.cores[cpu];
         let mut probes = self.probes.at(core.pc()).iter().map(|place| &place.probe);
         let panic = probes.find(|probe| probe.kind == Kind::Panic)?;
         Some(fill_in(panic, core, private, &self.fabric.sram))

@@ -1,5 +1,6 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
+use defs::tigon2::banks::{self, private_of};
 use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES, SRAM_LIMIT};
 use defs::tigon2::regs::{self, CpuState, HostControl};
 
@@ -35,12 +36,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             let value = self.load_register(core, offset & !3)?;
             return Ok(part_of(value, offset, width));
         }
-        match map::cpu_target(self.private.who, address) {
+        match map::cpu_target(self.private.viewer(), address) {
             CpuTarget::StackMap => {
                 self.check_stack(core, address)?;
                 let address = self.private.stack_address(address);
                 self.load_sram(core, address, width)
             }
+            CpuTarget::Register(offset) => self.load_bank(core, offset, width),
             _ => {
                 self.in_turn(core)?;
                 self.nothing_there(core, address, "read").map(|()| 0)
@@ -48,16 +50,26 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
+    /// Loads a register that is not in the chip's register file.
+    #[cold]
+    #[inline(never)]
+    fn load_bank(&mut self, core: &mut Core, offset: u32, width: Width) -> Result<u32, BusStop> {
+        let value = self.load_register(core, offset & !3)?;
+        Ok(part_of(value, offset, width))
+    }
+
+    #[inline(always)]
     fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
         self.in_turn(core)?;
         let value = match owner_of(offset) {
             Some(owner) => self.read_core_register(core, offset, owner)?,
+            None if offset == banks::CPU_NUMBER => self.private.index() as u32,
             None => {
                 self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
                 self.fabric.read_register(offset, self.ctx.now)
             }
         };
-        if offset == regs::event_register(self.private.index()) {
+        if offset == self.private.event_register {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
             }
@@ -117,10 +129,15 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             }
             self.search_period(core);
         }
-        let other = &*self.other_private;
+        let is_quiet = |other: &CorePrivate| !other.running() || other.does_nothing();
         let rests = self.private.idle.rest().is_some()
             && self.private.idle.may_skip_periods(core)
-            && (ALONE || !other.running() || other.does_nothing());
+            && (ALONE
+                || is_quiet(self.other_private)
+                    && !self
+                        .rest
+                        .as_deref()
+                        .is_some_and(|rest| rest.any(|other| !is_quiet(other))));
         if rests {
             // The activities have changed: taking turns is over.
             self.turns_until = 0;
@@ -149,11 +166,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         self.alone_with_board(core)?;
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         if owner != self.private.index() {
-            self.observe_other(core, offset, None);
+            self.observe_other(core, owner, offset, None);
         }
         let owner_core = |owner: usize| {
             if owner == self.private.index() {
                 (core, &*self.private)
+            } else if let Some(unit) = self.rest.as_deref().and_then(|rest| rest.find(owner)) {
+                (&unit.core, &unit.private)
             } else {
                 (&*self.other_core, &*self.other_private)
             }
@@ -162,13 +181,17 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(value)
     }
 
-    /// Prepares an access to a debug register of the other core, which executes in turn from here on. If that
+    /// Prepares an access to a debug register of another core, the `owner`, which executes in turn from here on. If that
     /// core has executed later instructions already, from its scratchpad, they cannot be rolled back: recorded once.
     /// `stored`: the value, if the access is a store.
     #[cold]
-    fn observe_other(&mut self, core: &Core, offset: u32, stored: Option<u32>) {
-        self.other_private.observe();
-        let (other, private) = (&*self.other_core, &mut *self.other_private);
+    fn observe_other(&mut self, core: &Core, owner: usize, offset: u32, stored: Option<u32>) {
+        let rest = self.rest.as_deref_mut();
+        let (other, private) = match rest.and_then(|rest| rest.find_mut(owner)) {
+            Some(unit) => (&unit.core, &mut unit.private),
+            None => (&*self.other_core, &mut *self.other_private),
+        };
+        private.observe();
         let ahead = private.running()
             && other.clock.now > core.clock.now.max(private.seen_ahead_until)
             && other.instructions() > private.in_turn_until;
@@ -176,10 +199,19 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             private.seen_ahead_until = other.clock.now;
             let ticks = other.clock.now - core.clock.now;
             let ahead_ns = self.fabric.ticks.time_of(ticks).ps() / 1000;
-            let place = map::probe(self.private.who, map::register_address(offset));
+            let place = map::probe(self.private.viewer(), map::register_address(offset));
             let text =
                 format!("{place}: that CPU is {ahead_ns} ns ahead with code in its scratchpad");
             Fabric::mistake(self.who(core), text, self.ctx);
+        }
+    }
+
+    /// [`observe_other`](Self::observe_other) for a reset, which all others see.
+    #[cold]
+    fn observe_all(&mut self, core: &Core, offset: u32, stored: u32) {
+        let own = self.private.index();
+        for cpu in (0..self.fabric.cpus.units()).filter(|cpu| *cpu != own) {
+            self.observe_other(core, cpu, offset, Some(stored));
         }
     }
 
@@ -193,7 +225,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         width: Width,
         value: u32,
     ) -> Result<(), BusStop> {
-        match map::cpu_target(self.private.who, address) {
+        match map::cpu_target(self.private.viewer(), address) {
             CpuTarget::Register(offset) => self.store_register(core, offset, width, value),
             CpuTarget::StackMap => {
                 self.check_stack(core, address)?;
@@ -223,25 +255,25 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             let text = format!(
                 "{}-byte write to register {}: registers take words",
                 width as u32,
-                map::probe(self.private.who, address)
+                map::probe(self.private.viewer(), address)
             );
             Fabric::mistake(self.who(core), text, self.ctx);
         }
         let resets = offset & !3 == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0;
-        if resets || owner_of(offset).is_some_and(|owner| owner != self.private.index()) {
-            self.observe_other(core, offset & !3, Some(value));
+        let others = owner_of(offset).filter(|owner| *owner != self.private.index());
+        if let Some(owner) = others {
+            self.observe_other(core, owner, offset & !3, Some(value));
+        } else if resets {
+            self.observe_all(core, offset & !3, value);
         }
         core.clock
             .charge(u64::from(self.fabric.timing.register_store_cycles));
         let (who, tick) = (self.who(core), core.clock.now);
         let own = (core, &mut *self.private);
         let other = (&mut *self.other_core, &mut *self.other_private);
-        let cores = match own.1.index() {
-            0 => [own, other],
-            _ => [other, own],
-        };
         let mut chip = Chip {
-            cores,
+            pair: [own, other],
+            rest: self.rest.as_deref_mut(),
             fabric: self.fabric,
             stages: self.stages,
         };
@@ -271,7 +303,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             return Err(BusStop::Fault(Fault::NothingThere { address }));
         }
         if self.ctx.trace.takes_mistakes() {
-            let place = map::probe(self.private.who, address);
+            let place = map::probe(self.private.viewer(), address);
             let text = format!("{verb} at pc {:#x}: {place}", core.pc());
             Fabric::mistake(self.who(core), text, self.ctx);
         }
@@ -286,7 +318,7 @@ fn shows_progress(private: &CorePrivate, offset: u32, stored: Option<u32>) -> bo
     if offset == regs::HOST_CONTROL {
         return true;
     }
-    match offset - regs::CPU_B * private.index() as u32 {
+    match offset - private_of(private.index()) {
         regs::CPU_STATE => {
             stored.is_some_and(|value| value & STOPS.bits() != 0 || private.step_until.is_some())
         }

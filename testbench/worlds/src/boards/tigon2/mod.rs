@@ -1,4 +1,4 @@
-//! The Alteon Tigon2.
+//! The Alteon Tigon2, and the same chip with any number of CPUs.
 
 mod form;
 mod kernel;
@@ -8,9 +8,9 @@ use emulator::boards::IntoNode;
 use emulator::cpu::mips::architecture::Mips;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::debugger::NAME;
+use emulator::tigon2::inspect::names::{NAMES, NAMES_N};
 use emulator::tigon2::sram::SramSize;
-use emulator::tigon2::timing::{PROFILES, Timing};
+use emulator::tigon2::timing::{PROFILES, PROFILES_N, Timing};
 
 use host_lib::gm;
 
@@ -20,7 +20,7 @@ use super::{
 use crate::busy_nodes::CodeMemory;
 
 pub(super) const TIGON2: BoardType = BoardType {
-    name: NAME,
+    name: NAMES.board,
     aliases: &[],
     medium: Medium::Ethernet,
     link_mbit: 1000,
@@ -49,7 +49,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     images: "tigon2",
     hal: "tigon2-hal",
     build,
-    limits: Tigon2::image_limits,
+    limits: |sram_bytes| Tigon2::image_limits(&NAMES, sram_bytes),
     other_form: Some(form::read),
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     load: kernel::load,
@@ -67,6 +67,17 @@ pub(super) const TIGON2: BoardType = BoardType {
             code: CodeMemory::Shared,
         },
     ],
+};
+
+pub(super) const TIGON_N: BoardType = BoardType {
+    name: NAMES_N.board,
+    title: "Tigon2 with any number of CPUs",
+    description: "one to eight MIPS CPUs (core.cpus of the profile), gigabit Ethernet",
+    profile: "tigon-n-88mhz",
+    profiles: &PROFILES_N,
+    limits: |sram_bytes| Tigon2::image_limits(&NAMES_N, sram_bytes),
+    busy: &[],
+    ..TIGON2
 };
 
 fn build(own: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
