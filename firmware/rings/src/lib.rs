@@ -7,11 +7,12 @@
 //! is in progress. [`TxSpace`] allocates space in the transmit buffer. [`Region`] is the arithmetic of
 //! addresses that wrap.
 //!
-//! [`Queue`] passes entries from one CPU to the other through SRAM.
+//! [`Queue`] passes entries from one CPU to the other through SRAM. [`claim`] gives a value to one CPU at a time.
 //!
 //! Nothing here accesses hardware: register values are arguments and results.
 #![no_std]
 
+pub mod claim;
 mod order;
 mod queue;
 mod region;
