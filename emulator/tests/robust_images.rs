@@ -22,7 +22,6 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::names::NAMES;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
 use host_lib::acenic::{AceNic, Command, Config, SendOptions};
@@ -87,7 +86,7 @@ fn drive(sram: SramSize, firmware: Firmware) -> u64 {
 
 /// Checks a file, which may be refused or contain any firmware.
 fn check(file: &[u8], sram: SramSize) {
-    let limits = Tigon2::image_limits(&NAMES, sram.bytes() as u32);
+    let limits = Tigon2::image_limits(sram.bytes() as u32);
     let _ = Image::parse(file, &limits);
     if let Ok(linux) = LinuxFirmware::parse(file, sram.bytes() as u32) {
         let firmware = linux.firmware;

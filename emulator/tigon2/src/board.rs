@@ -57,7 +57,7 @@ pub struct Tigon2 {
     pub(super) marks_dispatch: bool,
     /// Largest number of instructions of each core.
     pub instruction_limit: u64,
-    /// What the last turn has left to do.
+    /// Work that the last turn has left.
     pub(super) further: LeftForRest,
     /// For a debugger: each core stops once it has executed this many instructions.
     pub(super) held_after: [u64; MOST_CPUS],

@@ -77,14 +77,14 @@ impl State {
     }
 }
 
-/// What a CPU does next.
+/// The next access of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Load(u32),
     Store(u32, u32),
 }
 
-/// What is seen of a round besides its accesses; not an access, since no other CPU sees it.
+/// A mark in a round beside its accesses; not an access, since no other CPU sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Note {
     Enters(usize),
@@ -131,7 +131,7 @@ impl Memory for Replay<'_> {
     }
 }
 
-/// How a CPU claims: the protocol, or a wrong one.
+/// A way to claim: the protocol, or a wrong one.
 type Claim = fn(&mut Replay<'_>, u32, u32, u32) -> bool;
 
 fn protocol(memory: &mut Replay<'_>, words: u32, cpu: u32, cpus: u32) -> bool {

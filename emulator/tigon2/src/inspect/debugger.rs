@@ -57,9 +57,15 @@ const fn cpu(index: u8, [name, letter, id]: [&'static str; 3]) -> CpuInfo {
 }
 
 impl Tigon2 {
-    /// Requirements of a board with these names and this SRAM on images.
+    /// Requirements of a board with the chip's CPUs and this SRAM on images.
     #[must_use]
-    pub const fn image_limits(names: &BoardNames, sram_bytes: u32) -> MemoryLimits {
+    pub const fn image_limits(sram_bytes: u32) -> MemoryLimits {
+        Self::image_limits_of(&names::NAMES, sram_bytes)
+    }
+
+    /// Requirements of a board with these names on images.
+    #[must_use]
+    pub const fn image_limits_of(names: &BoardNames, sram_bytes: u32) -> MemoryLimits {
         MemoryLimits {
             board: names.board,
             architecture: &Mips,

@@ -1,14 +1,14 @@
 //! The further cores of a board with more than two, beside the two of a turn.
 
 use crate::cores::{CorePrivate, CoreUnit};
-use crate::run::pair::Rest;
+use crate::run::pair::{Rest, divide};
 use emulator_cpu::mips::exec::Core;
 use emulator_observe::instructions::Record;
 
-/// What the board does for the further cores behind a turn.
+/// Work of the board for the further cores behind a turn.
 #[derive(Debug, Default)]
 pub(crate) struct LeftForRest {
-    /// Those that are ahead must go back, and execute in turn up to this tick; 0 if they need not.
+    /// Cores that are ahead must go back, and execute in turn up to this tick; 0 if they need not.
     pub(crate) recalled_until: u64,
     /// Words of SRAM that were decoded, for their logs.
     pub(crate) decoded: Vec<Record>,
@@ -19,8 +19,28 @@ pub(crate) struct LeftForRest {
 pub(crate) struct RestOfCores<'a> {
     /// The cores.
     pub(crate) cores: Rest<'a, CoreUnit>,
-    /// What is left to do for them.
+    /// Work that is left to do for them.
     pub(crate) left: &'a mut LeftForRest,
+}
+
+/// The two cores of a turn, and the further ones if there are any.
+#[inline(always)]
+pub(crate) fn part<'a>(
+    units: &'a mut [CoreUnit],
+    first: usize,
+    other: usize,
+    left: &'a mut LeftForRest,
+) -> (&'a mut CoreUnit, &'a mut CoreUnit, Option<RestOfCores<'a>>) {
+    match units {
+        [a, b] => match first {
+            0 => (a, b, None),
+            _ => (b, a, None),
+        },
+        units => {
+            let (first, other, cores) = divide(units, first, other);
+            (first, other, Some(RestOfCores { cores, left }))
+        }
+    }
 }
 
 impl RestOfCores<'_> {

@@ -12,7 +12,7 @@ use crate::inspect::instruction_log::{self, standing};
 use crate::run::bus::CpuBus;
 use crate::run::pair::{self, divide};
 use crate::run::period;
-use crate::run::rest::RestOfCores;
+use crate::run::rest::part;
 use crate::run::turn::Turn;
 use emulator_base::time::SimTime;
 use emulator_board::poller;
@@ -212,19 +212,7 @@ impl Tigon2 {
         let may_idle = self.skip_idle && turn.others != CoreActivity::Busy;
         let watched = LOGGED || ctx.trace.is_watched();
         let goes_first = u64::from(first < other);
-        let mut further = None;
-        let (me, other) = match &mut *self.cores {
-            [a, b] => match first {
-                0 => (a, b),
-                _ => (b, a),
-            },
-            units => {
-                let (me, other, rest) = divide(units, first, other);
-                let left = &mut self.further;
-                further = Some(RestOfCores { cores: rest, left });
-                (me, other)
-            }
-        };
+        let (me, other, mut further) = part(&mut self.cores, first, other, &mut self.further);
         let mut core = &mut me.core;
         let mut bus = CpuBus::<ALONE, LOGGED> {
             private: &mut me.private,

@@ -49,7 +49,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     images: "tigon2",
     hal: "tigon2-hal",
     build,
-    limits: |sram_bytes| Tigon2::image_limits(&NAMES, sram_bytes),
+    limits: Tigon2::image_limits,
     other_form: Some(form::read),
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     load: kernel::load,
@@ -75,7 +75,7 @@ pub(super) const TIGON_N: BoardType = BoardType {
     description: "one to eight MIPS CPUs (core.cpus of the profile), gigabit Ethernet",
     profile: "tigon-n-88mhz",
     profiles: &PROFILES_N,
-    limits: |sram_bytes| Tigon2::image_limits(&NAMES_N, sram_bytes),
+    limits: |sram_bytes| Tigon2::image_limits_of(&NAMES_N, sram_bytes),
     busy: &[],
     ..TIGON2
 };
