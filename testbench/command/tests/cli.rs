@@ -9,7 +9,6 @@ use std::process::{Command, Output, Stdio};
 use emulator::cpu::mips::asm;
 use emulator::image::{Image, SymbolKind};
 use emulator::tigon2::board::Tigon2;
-use emulator::tigon2::inspect::names::NAMES;
 use lanigon_worlds::images::image_folder;
 use serde_json::{Value, json};
 
@@ -482,7 +481,7 @@ fn images_are_described() {
 #[test]
 fn damaged_images_are_refused() {
     let good = fs::read(hello()).expect("built firmware");
-    let image = Image::parse(&good, &Tigon2::image_limits(&NAMES, 1024 * 1024)).expect("an image");
+    let image = Image::parse(&good, &Tigon2::image_limits(1024 * 1024)).expect("an image");
     let check = |name: &str, damage: &dyn Fn(&mut Vec<u8>), reason: &str| {
         let mut bytes = good.clone();
         damage(&mut bytes);
