@@ -167,8 +167,8 @@ impl RankRecord {
             (RankState::Held(_), RankWait::Sockets { what, .. }) => {
                 Some(format!("rank {rank} waits for {what}"))
             }
-            (RankState::Held(_) | RankState::Away, _) if self.is_finalizing && !self.has_left => {
-                Some(format!("rank {rank} is in MPI_Finalize"))
+            (RankState::Held(_) | RankState::Away, _) if self.is_finalizing => {
+                Some(format!("rank {rank} has called MPI_Finalize"))
             }
             (RankState::Held(poll), RankWait::Polls) => Some(format!(
                 "rank {rank} polls with {} and {}",

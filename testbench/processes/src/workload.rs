@@ -120,9 +120,9 @@ impl Workload for Processes {
         }
     }
 
-    /// A program with sockets may sleep for long.
+    /// A program may sleep for long.
     fn may_be_quiet_for_long(&self) -> bool {
-        !self.words.is_empty() && self.mode != Mode::Messages
+        !self.words.is_empty()
     }
 
     fn files(&self, scenario: &Scenario) -> Vec<PathBuf> {

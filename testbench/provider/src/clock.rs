@@ -14,18 +14,21 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::clock::{self, TimeSource};
+use lanigon_line::compute;
 use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
 use lanigon_line::real::{others_sleep, real, real_ns, real_sleep, start_helper, thread};
 use lanigon_line::with_caller;
 use lanigon_requests::SOCKET_VARIABLE;
 use libc::{fd_set, nfds_t, pollfd, timeval};
 
-use crate::process::{is_connected, now_ns, pass_ns, takes_part, time_ns};
+use crate::process::{count_computed, is_connected, now_ns, pass_ns, takes_part, time_ns};
 
 /// Longest step of a wait for a lock, in ns: then who waits looks whether it can be had.
 const STEP_NS: u64 = 1_000_000;
 /// Looks at the clock that cost nothing in a thread beside the main one, while simulated time stands.
 const FREE_LOOKS: u32 = 1000;
+/// Longest real time in ns for which a thread that waits for a time lets others compute.
+const LONGEST_PATIENCE_NS: u64 = 10_000_000_000;
 /// Pause between two looks at other threads, in ns of real time.
 const LOOK_NS: u64 = 20_000;
 
@@ -139,14 +142,20 @@ fn lets_pass(caller: *const c_void) -> bool {
 
 /// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
 fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
+    count_computed();
     let until_ns = time_ns().saturating_add(limit_ns);
     // SAFETY: this thread waits for the lock.
     let is_free = || lock.is_some_and(|lock| unsafe { lock.is_free() });
     let has_passed = pass_unless(limit_ns, is_free);
     if lock.is_none() {
-        pass_beside_others(until_ns, limit_ns.saturating_mul(PATIENCE));
+        pass_beside_others(until_ns, patience_ns(limit_ns));
     }
     has_passed
+}
+
+/// Longest real time in ns for which a wait of this length waits for other threads.
+fn patience_ns(limit_ns: u64) -> u64 {
+    limit_ns.saturating_mul(PATIENCE).min(LONGEST_PATIENCE_NS)
 }
 
 /// Lets time pass up to a moment in ns although other threads run; `patience_ns`: longest real time while one of them waits for the world.
@@ -156,6 +165,7 @@ fn pass_beside_others(until_ns: u64, patience_ns: u64) {
     let begin_ns = real_ns(libc::CLOCK_MONOTONIC);
     while is_connected() && time_ns() < until_ns {
         let left_ns = until_ns - time_ns();
+        compute::resume();
         if !pass_ns(left_ns.min(STEP_NS)) {
             if real_ns(libc::CLOCK_MONOTONIC) - begin_ns >= patience_ns {
                 return;
@@ -180,7 +190,7 @@ fn pass_unless(limit_ns: u64, is_over: impl Fn() -> bool) -> bool {
     let own = thread();
     let until_ns = time_ns().saturating_add(limit_ns);
     waits().push((own, until_ns));
-    let has_passed = pass_until(until_ns, limit_ns.saturating_mul(PATIENCE), is_over);
+    let has_passed = pass_until(until_ns, patience_ns(limit_ns), is_over);
     waits().retain(|(thread, _)| *thread != own);
     has_passed
 }
@@ -198,6 +208,8 @@ fn pass_until(until_ns: u64, mut patience_ns: u64, is_over: impl Fn() -> bool) -
         let next_ns = moments.into_iter().map(left_ns).min().unwrap_or(0);
         // One whose moment has come goes on first.
         if sleep && next_ns > 0 && !IS_PASSING.swap(true, Ordering::Relaxed) {
+            // These looks are no computation of the program.
+            compute::resume();
             let has_asked = pass_ns(next_ns.min(STEP_NS));
             IS_PASSING.store(false, Ordering::Relaxed);
             if has_asked {

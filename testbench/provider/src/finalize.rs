@@ -19,17 +19,8 @@ extern "C" fn MPI_Finalize() -> c_int {
     real.map_or(FAILED, |real| unsafe { real() })
 }
 
-/// Stands for `MPI_Finalize` of Fortran.
-///
-/// # Safety
-/// The error is an integer of Fortran.
+/// Stands for the function by which libraries for Fortran do the same.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_finalize_(error: *mut c_int) {
-    begin_finalize();
-    match MpiLibrary::get().finalize_fortran {
-        // SAFETY: the function has this type.
-        Some(real) => unsafe { real(error) },
-        // SAFETY: the caller's promise.
-        None => unsafe { *error = FAILED },
-    }
+extern "C" fn PMPI_Finalize() -> c_int {
+    MPI_Finalize()
 }

@@ -19,11 +19,6 @@ fn own_name() -> String {
     format!("node{}", lock().node)
 }
 
-/// A length as C has it.
-fn length_of(bytes: usize) -> c_int {
-    c_int::try_from(bytes).unwrap_or(c_int::MAX)
-}
-
 /// Stands for `MPI_Get_processor_name` of C.
 ///
 /// # Safety
@@ -40,40 +35,19 @@ pub unsafe extern "C" fn MPI_Get_processor_name(name: *mut c_char, length: *mut 
     unsafe {
         std::ptr::copy_nonoverlapping(own.as_ptr(), name.cast(), own.len());
         name.add(own.len()).write(0);
-        length.write(length_of(own.len()));
+        length.write(c_int::try_from(own.len()).unwrap_or(c_int::MAX));
     }
     0
 }
 
-/// Stands for `MPI_Get_processor_name` of Fortran, whose text has `room` bytes and ends with blanks.
+/// Stands for the function by which libraries for Fortran do the same.
 ///
 /// # Safety
-/// As the function of Fortran.
+/// As [`MPI_Get_processor_name`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mpi_get_processor_name_(
-    name: *mut c_char,
-    length: *mut c_int,
-    error: *mut c_int,
-    room: usize,
-) {
-    if !is_connected() {
-        match MpiLibrary::get().processor_name_fortran {
-            // SAFETY: the function has this type; the caller's promise.
-            Some(real) => unsafe { real(name, length, error, room) },
-            // SAFETY: the caller's promise.
-            None => unsafe { error.write(FAILED) },
-        }
-        return;
-    }
-    let own = own_name();
-    let used = own.len().min(room);
-    // SAFETY: there is `room`, of which no more is used.
-    unsafe {
-        std::ptr::write_bytes(name.cast::<u8>(), b' ', room);
-        std::ptr::copy_nonoverlapping(own.as_ptr(), name.cast(), used);
-        length.write(length_of(used));
-        error.write(0);
-    }
+pub unsafe extern "C" fn PMPI_Get_processor_name(name: *mut c_char, length: *mut c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { MPI_Get_processor_name(name, length) }
 }
 
 /// The name that the system's resolver gets: sockets of the processes are this machine's.

@@ -363,10 +363,14 @@ pub fn begin_finalize() {
     }
 }
 
+/// Counts what this thread has computed, if computation takes time.
+pub fn count_computed() {
+    lock().spent_ns += compute::computed_ns();
+}
+
 /// The program wants its computation to take time from now on, or not.
 pub fn count_computation(wanted: bool) {
-    let process = &mut *lock();
-    process.spent_ns += compute::computed_ns();
+    count_computed();
     compute::count(wanted);
 }
 

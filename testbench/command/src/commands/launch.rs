@@ -218,7 +218,7 @@ fn scenario(
         false => Mode::Messages,
     };
     // A process may sleep for long, if the scenario does not say otherwise.
-    let may_sleep = args.sockets && !network.contains("quiet_us");
+    let may_sleep = !network.contains("quiet_us");
     let on = |which: &str| {
         let program = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"{which}\"]\n");
         WORKLOADS.parse(name, &(network.clone() + &program))

@@ -502,7 +502,10 @@ fn a_rank_in_finalize_is_named() {
         }
     });
     let text = problem(&summary);
-    assert!(text.contains("rank 0 is in MPI_Finalize; rank 1"), "{text}");
+    assert!(
+        text.contains("rank 0 has called MPI_Finalize; rank 1"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -35,9 +35,7 @@ type AllReduce =
 type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut u64) -> c_int;
 type OwnRank = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
 type Finalize = unsafe extern "C" fn() -> c_int;
-type FinalizeFortran = unsafe extern "C" fn(*mut c_int);
 type ProcessorName = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
-type ProcessorNameFortran = unsafe extern "C" fn(*mut c_char, *mut c_int, *mut c_int, usize);
 type Spawn = unsafe extern "C" fn(
     *const c_char,
     *mut c_void,
@@ -77,9 +75,7 @@ pub struct MpiLibrary {
     pub complete_request: Option<CompleteRequest>,
     pub own_rank: Option<OwnRank>,
     pub finalize: Option<Finalize>,
-    pub finalize_fortran: Option<FinalizeFortran>,
     pub processor_name: Option<ProcessorName>,
-    pub processor_name_fortran: Option<ProcessorNameFortran>,
     pub spawn: Option<Spawn>,
     pub spawn_multiple: Option<SpawnMultiple>,
     /// Open MPI's `MPI_COMM_WORLD`, or 0.
@@ -137,10 +133,7 @@ impl MpiLibrary {
                     complete_request: function(library, c"PMPI_Grequest_complete"),
                     own_rank: function(library, c"PMPI_Comm_rank"),
                     finalize: function(library, c"PMPI_Finalize"),
-                    // The functions of Fortran may be in a library of their own.
-                    finalize_fortran: function(libc::RTLD_NEXT, c"mpi_finalize_"),
                     processor_name: function(library, c"PMPI_Get_processor_name"),
-                    processor_name_fortran: function(libc::RTLD_NEXT, c"mpi_get_processor_name_"),
                     spawn: function(library, c"PMPI_Comm_spawn"),
                     spawn_multiple: function(library, c"PMPI_Comm_spawn_multiple"),
                     world: object(library, WORLD_OF_OPENMPI),
