@@ -185,7 +185,10 @@ fn the_list_has_boards_and_images() {
         rows.map(|row| row["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    assert_eq!(names("boards"), ["tigon2", "lanai4", "lanai7", "lanai9"]);
+    assert_eq!(
+        names("boards"),
+        ["tigon2", "tigon-n", "lanai4", "lanai7", "lanai9"]
+    );
     assert!(names("profiles").contains(&"lanai9.2-200".to_owned()));
     assert!(names("scenarios").contains(&"lanai-hello".to_owned()));
 }

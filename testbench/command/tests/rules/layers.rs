@@ -65,6 +65,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "experiments",
             "figures",
             "host",
+            "processes",
             "report",
             "workloads",
             "worlds",

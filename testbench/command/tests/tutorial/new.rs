@@ -186,7 +186,7 @@ fn the_board_chooses_firmware_and_tests() {
     check("lanai4", "lanai4.3-33", "l4");
     let (code, text, _) = new_for("new-lanai8", "lanai8");
     assert_eq!(code, Some(2));
-    let expected = "error: --board: no board \"lanai8\"; did you mean \"lanai4\"? There are tigon2, lanai4, lanai7, lanai9, lanai, ";
+    let expected = "error: --board: no board \"lanai8\"; did you mean \"lanai4\"? There are tigon2, tigon-n, lanai4, lanai7, lanai9, lanai, ";
     assert!(text.starts_with(expected), "{text}");
     let (code, text, _) = new_for("new-emp-thesis", "emp-thesis");
     assert_eq!(code, Some(2));

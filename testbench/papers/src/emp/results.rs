@@ -55,7 +55,7 @@ pub struct ProfileResults {
     pub schemes: BTreeMap<Scheme, SchemeResults>,
     /// The points, in their experiments' units: EMP's, and the latencies of other systems.
     pub points: BTreeMap<Key, Estimate>,
-    /// NetPIPE by what its sockets stand on.
+    /// NetPIPE, by the network below its sockets.
     pub netpipe: BTreeMap<Stack, NetPipe>,
     /// Parts that the run lacks.
     pub lacks: Arc<Lacks>,

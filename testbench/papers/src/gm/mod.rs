@@ -28,7 +28,7 @@ use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::row::{self, PREDICTED, Row};
 use lanigon_experiments::statements::{PaperFile, Statements};
 use lanigon_experiments::verdict::Sample;
-use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
+use lanigon_worlds::boards::{self, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use serde::Serialize;
 use serde_json::json;
@@ -53,17 +53,14 @@ pub static PAPER: Paper = Paper {
     start: start::<Gm>,
 };
 
-/// Profiles on Myrinet that are measured, fastest first.
-const ON_MYRINET: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
-
-/// Profiles that are measured: those on Myrinet, then those of boards on Ethernet.
-#[must_use]
-pub fn profiles() -> Vec<&'static str> {
-    let on_ethernet = |board: &&BoardType| board.medium == Medium::Ethernet && board.gm.is_some();
-    let others = BOARDS.iter().filter(on_ethernet);
-    let others = others.map(|board| board.profile);
-    ON_MYRINET.into_iter().chain(others).collect()
-}
+/// Profiles that are measured: those on Myrinet, fastest first, then that of boards on Ethernet.
+pub const PROFILES: [&str; 5] = [
+    "lanai9.2-200",
+    "lanai9.1-133",
+    "lanai7.2-66",
+    "lanai4.3-33",
+    "tigon2-88mhz",
+];
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[
@@ -213,7 +210,7 @@ impl Experiment for Gm {
     fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let names = match &request.profile {
             Some(name) => vec![name.as_str()],
-            None => profiles(),
+            None => PROFILES.to_vec(),
         };
         let usual = if request.amount == Amount::Quick {
             QUICK_SIZES
@@ -411,7 +408,7 @@ mod tests {
         }
         assert_eq!(TABLE.numbers().len(), TABLE.text.lines().count() - 1);
         for figure in TABLE.numbers() {
-            assert!(profiles().contains(&figure.profile), "{}", figure.id);
+            assert!(PROFILES.contains(&figure.profile), "{}", figure.id);
         }
     }
 }

@@ -24,7 +24,7 @@ const LONGEST_PING: u32 = 16_384;
 /// Lengths of the stream's messages, in bytes.
 const STREAM: [u32; 2] = [16_384, 131_072];
 
-/// What the sockets of NetPIPE's hosts stand on.
+/// Network below the sockets of NetPIPE's hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
     /// Linux's TCP; the work of the hosts' processors takes time.
