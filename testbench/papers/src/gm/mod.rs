@@ -28,7 +28,7 @@ use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::row::{self, PREDICTED, Row};
 use lanigon_experiments::statements::{PaperFile, Statements};
 use lanigon_experiments::verdict::Sample;
-use lanigon_worlds::boards::{self, GmFirmware, Medium};
+use lanigon_worlds::boards::{self, BOARDS, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use serde::Serialize;
 use serde_json::json;
@@ -53,14 +53,26 @@ pub static PAPER: Paper = Paper {
     start: start::<Gm>,
 };
 
-/// Profiles that are measured: those on Myrinet, fastest first, then that of boards on Ethernet.
-pub const PROFILES: [&str; 5] = [
-    "lanai9.2-200",
-    "lanai9.1-133",
-    "lanai7.2-66",
-    "lanai4.3-33",
-    "tigon2-88mhz",
-];
+/// Profiles on Myrinet that are measured, fastest first.
+const ON_MYRINET: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
+
+/// Profiles that are measured: those on Myrinet, then those of boards on Ethernet. Of boards that run the same image that is the first one.
+#[must_use]
+pub fn profiles() -> Vec<&'static str> {
+    let mut images = Vec::new();
+    let mut all = ON_MYRINET.to_vec();
+    for board in &BOARDS {
+        let is_on_ethernet = board.medium == Medium::Ethernet;
+        let Some(gm) = board.gm.filter(|_| is_on_ethernet) else {
+            continue;
+        };
+        if !images.contains(&gm.image) {
+            images.push(gm.image);
+            all.push(board.profile);
+        }
+    }
+    all
+}
 
 /// Lengths of messages, in bytes. A packet holds up to 4,096.
 pub const SIZES: &[u32] = &[
@@ -210,7 +222,7 @@ impl Experiment for Gm {
     fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let names = match &request.profile {
             Some(name) => vec![name.as_str()],
-            None => PROFILES.to_vec(),
+            None => profiles(),
         };
         let usual = if request.amount == Amount::Quick {
             QUICK_SIZES
@@ -408,7 +420,7 @@ mod tests {
         }
         assert_eq!(TABLE.numbers().len(), TABLE.text.lines().count() - 1);
         for figure in TABLE.numbers() {
-            assert!(PROFILES.contains(&figure.profile), "{}", figure.id);
+            assert!(profiles().contains(&figure.profile), "{}", figure.id);
         }
     }
 }
