@@ -3,7 +3,7 @@
 //! The chip has two CPUs, A and B. A `tigon-n` is the same chip with one to eight, A to H, as its timing profile says (`core.cpus`). Each has a
 //! [`CoreUnit`](crate::cores::CoreUnit) of its own in the board's list, and a place in each [`PerCpu`]; SRAM, DMA, MAC and the one semaphore
 //! serve all. The registers of A and B are where the chip has them; the others have banks behind what the chip uses
-//! ([`banks`](defs::tigon2::banks)), where two read-only registers tell firmware the number of CPUs, and which one reads. The scratchpads of C
+//! ([`banks`]), where two read-only registers tell firmware the number of CPUs, and which one reads. The scratchpads of C
 //! to H are as large as that of B: code that fits one of them fits all.
 //!
 //! The machinery runs two cores at a time, `rest` being the others: see `run::turns`. So a board with one CPU has a second

@@ -29,7 +29,7 @@ const MOST_CPUS: u8 = 8;
 /// The agent of initiators that have none of their own. The agents of the CPUs behind the second one follow.
 const OTHERS: u8 = 7;
 
-/// Index of an agent: the [number](Initiator::number) of its initiator, below [`OTHERS`], or that of a CPU behind the second one.
+/// Index of an agent: the [number](Initiator::number) of its initiator, below `OTHERS`, or that of a CPU behind the second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Agent(u8);
 
