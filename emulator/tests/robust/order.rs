@@ -42,7 +42,7 @@ pub(super) const INSTANT: SimTime = SimTime::from_ns(8);
 /// Programs and their initial registers.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
-    /// One for each CPU.
+    /// Programs of the CPUs, as instruction words.
     pub(super) programs: Vec<Vec<u32>>,
     pub(super) in_scratchpad: Vec<bool>,
     /// Whether `SCRATCH_ADDRESS` of each CPU points into its scratchpad from the start.

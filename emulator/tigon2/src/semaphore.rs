@@ -1,6 +1,6 @@
 //! The chip's one semaphore (docs/tigon2.md, section 4).
 //!
-//! Each side, one for each CPU, has a register; the register's address identifies the side, for any initiator. Every
+//! Registers are its sides, one for each CPU; the register's address identifies the side, for any initiator. Every
 //! write is a toggle: it releases if that side owns the semaphore, takes it if it is free, and
 //! does nothing if another side owns it. A read returns whether that side owns it.
 

@@ -1,14 +1,14 @@
 //! Claims: which of several CPUs has a value in shared SRAM. A CPU that finds it in use does something else.
 //!
-//! Each CPU has a word, which it alone writes; all are 0 at first. A CPU that wants the value writes its word, then reads those of the
-//! others, CPU A first:
+//! Words of the CPUs tell who has it: a CPU alone writes its own, and all are 0 at first. A CPU that wants the value writes its
+//! word, then reads those of the others, CPU A first:
 //!
 //! | word of | 0 | [`WANTED`] | [`OWNED`] |
 //! |---------|---|------------|-----------|
 //! | a CPU before it | goes on | withdraws | withdraws |
 //! | a CPU behind it | goes on | reads it again | withdraws |
 //!
-//! One that withdraws writes 0; one that comes to the end writes [`OWNED`], and 0 when it is done with the value. CPU A, before which
+//! CPUs that withdraw write 0. A CPU that comes to the end writes [`OWNED`], and 0 when it is done with the value. CPU A, before which
 //! there is none, writes [`OWNED`] at once.
 //!
 //! A CPU writes before it reads, so of two not both read 0. If both want the value, the one behind withdraws, and the one before it waits

@@ -64,7 +64,7 @@ pub fn run(
 /// Runs a scenario with this name to its end: its document. A message that is not as it was sent is an error too.
 ///
 /// # Errors
-/// Those of [`run`].
+/// Errors of [`run`].
 pub fn measured(
     name: &str,
     text: &str,
@@ -100,7 +100,7 @@ fn to_end(
 /// Runs a scenario to its end, as [`run`] does.
 ///
 /// # Errors
-/// Those of [`run`].
+/// Errors of [`run`].
 pub fn run_to_end(
     scenario: &Scenario,
     limit: Option<SimTime>,

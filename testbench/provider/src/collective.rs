@@ -20,7 +20,7 @@ mod reduction;
 pub use library::MpiLibrary;
 
 /// `MPI_ERR_OTHER` of all libraries.
-const FAILED: c_int = 15;
+pub const FAILED: c_int = 15;
 /// Room for a status, in words.
 const STATUS_WORDS: usize = 32;
 

@@ -4,11 +4,8 @@
 
 use std::ffi::c_int;
 
-use crate::collective::MpiLibrary;
+use crate::collective::{FAILED, MpiLibrary};
 use crate::process::begin_finalize;
-
-/// `MPI_ERR_OTHER` of all libraries.
-const FAILED: c_int = 15;
 
 /// Stands for `MPI_Finalize` of C.
 #[unsafe(no_mangle)]

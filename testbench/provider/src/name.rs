@@ -8,11 +8,8 @@ use std::sync::atomic::AtomicUsize;
 use lanigon_line::real::real;
 use libc::{addrinfo, hostent};
 
-use crate::collective::MpiLibrary;
+use crate::collective::{FAILED, MpiLibrary};
 use crate::process::{is_connected, lock};
-
-/// `MPI_ERR_OTHER` of all libraries.
-const FAILED: c_int = 15;
 
 /// Name of the own node, as results number it.
 fn own_name() -> String {

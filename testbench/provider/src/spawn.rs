@@ -6,11 +6,8 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use crate::collective::MpiLibrary;
+use crate::collective::{FAILED, MpiLibrary};
 use crate::process::{begin_spawn, end_spawn, takes_part};
-
-/// `MPI_ERR_OTHER` of all libraries.
-const FAILED: c_int = 15;
 
 /// Calls a function that starts processes, of which the root of the communicator says how many.
 fn start(
