@@ -43,6 +43,7 @@ mod placement;
 mod program;
 mod programs;
 mod rank;
+mod receipts;
 mod service;
 mod sockets;
 mod spawn;

@@ -6,6 +6,7 @@ use host_lib::mpi::{Arrival, BoardCollective, Delivery, Transport, TransportErro
 use lanigon_requests::{Answer, Envelope, MOST_BYTES, Message, RequestError};
 
 use crate::error::ProcessError;
+use crate::receipts::Receipts;
 use crate::wire::PacketHeader;
 
 /// Largest part of a long message.
@@ -20,7 +21,7 @@ const MOST_TRANSFERS: usize = 16;
 /// Memory for parts of long messages, in bytes: what comes in, and what goes out.
 pub(crate) const PARTS_BYTES: u64 = (PART_BYTES * (MOST_LANDINGS + MOST_TRANSFERS)) as u64;
 
-/// The end of a collective operation.
+/// The end of a send or of a collective operation.
 const fn ended(token: u64, value: u64) -> Answer {
     Answer::Done {
         token,
@@ -77,6 +78,7 @@ pub(crate) struct Network<T> {
     outgoing: VecDeque<Outgoing>,
     sends: BTreeMap<u64, LongSend>,
     next_number: u64,
+    receipts: Receipts,
     /// Own transfers: the message and the length of the part.
     transfers: BTreeMap<u64, (u64, usize)>,
     landings: BTreeMap<u64, Landing>,
@@ -94,6 +96,7 @@ impl<T: Transport> Network<T> {
     pub(crate) fn new(transport: T) -> Self {
         Self {
             coming: (0..transport.size()).map(|_| VecDeque::new()).collect(),
+            receipts: Receipts::new(transport.size()),
             transport,
             outgoing: VecDeque::new(),
             sends: BTreeMap::new(),
@@ -155,16 +158,37 @@ impl<T: Transport> Network<T> {
 
     /// Begins to send a message to another rank. With a token its end is told.
     pub(crate) fn send(&mut self, to: usize, envelope: Envelope, token: u64, bytes: Vec<u8>) {
-        let is_short = token == 0 && bytes.len() <= self.eager_bytes();
-        let (header, content) = match is_short {
-            true => (PacketHeader::Short(envelope), bytes),
-            false => (self.keep(to, envelope, token, bytes), Vec::new()),
+        if bytes.len() > self.eager_bytes() {
+            let ask = self.keep(to, envelope, token, bytes);
+            self.queue(to, &ask, Vec::new());
+            return;
+        }
+        let wants_receipt = token != 0;
+        if wants_receipt {
+            self.receipts.want(to, token);
+        }
+        let short = PacketHeader::Short {
+            envelope,
+            wants_receipt,
         };
+        self.queue(to, &short, bytes);
+    }
+
+    /// Queues a packet, with the receipt that its receiver lacks.
+    fn queue(&mut self, to: usize, header: &PacketHeader, content: Vec<u8>) {
+        let header = header.bytes(self.receipts.pay(to));
         self.outgoing.push_back(Outgoing::Packet {
             to,
-            header: header.bytes(),
+            header,
             content,
         });
+    }
+
+    /// Queues the receipts that no other packet has carried.
+    fn queue_receipts(&mut self) {
+        while let Some(to) = self.receipts.debt() {
+            self.queue(to, &PacketHeader::Receipt, Vec::new());
+        }
     }
 
     /// Keeps the bytes of a long message until its receiver has memory for them.
@@ -261,17 +285,13 @@ impl<T: Transport> Network<T> {
         let token = send.token;
         self.sends.remove(&number);
         if token != 0 {
-            let failed = false;
-            self.answers.push_back(Answer::Done {
-                token,
-                failed,
-                value: 0,
-            });
+            self.answers.push_back(ended(token, 0));
         }
     }
 
     /// Takes what the board brings within this time; whether it has brought anything.
     pub(crate) async fn step(&mut self, limit_ns: u64) -> Result<bool, ProcessError> {
+        self.queue_receipts();
         self.flush().await?;
         let arrival = match limit_ns {
             0 => self.transport.poll().await,
@@ -317,12 +337,20 @@ impl<T: Transport> Network<T> {
         from: usize,
         packet: &[u8],
     ) -> Result<Result<(), RequestError>, ProcessError> {
-        let (header, content) = match PacketHeader::read(packet) {
+        let (header, receipt, content) = match PacketHeader::read(packet) {
             Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
+        let confirmed = self.receipts.confirm(from, receipt);
+        self.answers.extend(confirmed.map(|token| ended(token, 0)));
         match header {
-            PacketHeader::Short(envelope) => {
+            PacketHeader::Short {
+                envelope,
+                wants_receipt,
+            } => {
+                if wants_receipt {
+                    self.receipts.owe(from);
+                }
                 self.coming[from].push_back(IncomingMessage {
                     envelope,
                     number: None,
@@ -358,6 +386,7 @@ impl<T: Transport> Network<T> {
                 offset: offset as usize,
                 landing,
             }),
+            PacketHeader::Receipt => {}
         }
         Ok(Ok(()))
     }
@@ -399,11 +428,7 @@ impl<T: Transport> Network<T> {
                 offset: offset as u64,
                 landing,
             };
-            self.outgoing.push_back(Outgoing::Packet {
-                to: from,
-                header: ready.bytes(),
-                content: Vec::new(),
-            });
+            self.queue(from, &ready, Vec::new());
             self.pass_on(from);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The packets of host programs between each other.
 //!
 //! A short message is a packet. The sender of a long one asks; the receiver prepares memory for a part of it, and says so; the sender puts the part
-//! there. So a host needs memory for parts only, whatever processes send.
+//! there. So a host needs memory for parts only, whatever processes send. Any packet may carry a receipt ([`crate::receipts`]).
 
 use lanigon_requests::{Envelope, RequestError};
 
@@ -11,8 +11,11 @@ pub(crate) const HEADER_BYTES: usize = 32;
 /// A packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PacketHeader {
-    /// A whole message follows.
-    Short(Envelope),
+    /// A whole message follows, which may want a receipt.
+    Short {
+        envelope: Envelope,
+        wants_receipt: bool,
+    },
     /// A long message will come, with this number of its sender's.
     Ask {
         envelope: Envelope,
@@ -25,20 +28,32 @@ pub(crate) enum PacketHeader {
         offset: u64,
         landing: u64,
     },
+    /// Nothing but a receipt.
+    Receipt,
 }
 
-/// Kinds of packets, in the first word.
+/// Kinds of packets, in the lowest bits of the first word; a receipt is above them, or 0.
+const KIND_BITS: u32 = 8;
 const SHORT: u64 = 1;
 const ASK: u64 = 2;
 const READY: u64 = 3;
+const RECEIPT: u64 = 4;
+const SHORT_WITH_RECEIPT: u64 = 5;
 
 impl PacketHeader {
-    /// As bytes.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let words = match *self {
-            Self::Short(envelope) => {
+    /// As bytes, with a receipt or 0.
+    pub(crate) fn bytes(&self, receipt: u64) -> Vec<u8> {
+        let mut words = match *self {
+            Self::Short {
+                envelope,
+                wants_receipt,
+            } => {
                 let [ends, tag, data] = envelope.words();
-                vec![SHORT, ends, tag, data]
+                let kind = match wants_receipt {
+                    true => SHORT_WITH_RECEIPT,
+                    false => SHORT,
+                };
+                vec![kind, ends, tag, data]
             }
             Self::Ask {
                 envelope,
@@ -53,12 +68,14 @@ impl PacketHeader {
                 offset,
                 landing,
             } => vec![READY, number, offset, landing],
+            Self::Receipt => vec![RECEIPT],
         };
+        words[0] |= receipt << KIND_BITS;
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Reads the header of a packet; what follows is the content.
-    pub(crate) fn read(packet: &[u8]) -> Result<(Self, &[u8]), RequestError> {
+    /// Reads the header of a packet and its receipt; what follows is the content.
+    pub(crate) fn read(packet: &[u8]) -> Result<(Self, u64, &[u8]), RequestError> {
         let word = |place: usize| {
             let bytes = packet.get(8 * place..8 * place + 8);
             let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
@@ -69,8 +86,15 @@ impl PacketHeader {
             bytes.map(u64::from_le_bytes).ok_or(short)
         };
         let envelope = || Envelope::read([word(1)?, word(2)?, word(3)?]);
-        let (header, length) = match word(0)? {
-            SHORT => (Self::Short(envelope()?), HEADER_BYTES),
+        let first = word(0)?;
+        let (header, length) = match first & ((1 << KIND_BITS) - 1) {
+            kind @ (SHORT | SHORT_WITH_RECEIPT) => {
+                let short = Self::Short {
+                    envelope: envelope()?,
+                    wants_receipt: kind == SHORT_WITH_RECEIPT,
+                };
+                (short, HEADER_BYTES)
+            }
             ASK => {
                 let (number, length) = (word(4)?, word(5)?);
                 let envelope = envelope()?;
@@ -90,9 +114,14 @@ impl PacketHeader {
                 };
                 (ready, HEADER_BYTES)
             }
+            RECEIPT => (Self::Receipt, 8),
             kind => return Err(RequestError::Kind(kind)),
         };
-        Ok((header, packet.get(length..).unwrap_or_default()))
+        Ok((
+            header,
+            first >> KIND_BITS,
+            packet.get(length..).unwrap_or_default(),
+        ))
     }
 }
 
@@ -110,7 +139,15 @@ mod tests {
             data: Some(3),
         };
         for header in [
-            PacketHeader::Short(envelope),
+            PacketHeader::Short {
+                envelope,
+                wants_receipt: false,
+            },
+            PacketHeader::Short {
+                envelope,
+                wants_receipt: true,
+            },
+            PacketHeader::Receipt,
             PacketHeader::Ask {
                 envelope,
                 number: 8,
@@ -122,17 +159,17 @@ mod tests {
                 landing: 5,
             },
         ] {
-            let mut packet = header.bytes();
+            let mut packet = header.bytes(1 << 40);
             let length = packet.len();
             packet.extend([9, 9]);
-            assert_eq!(PacketHeader::read(&packet), Ok((header, &[9, 9][..])));
+            assert_eq!(
+                PacketHeader::read(&packet),
+                Ok((header, 1 << 40, &[9, 9][..]))
+            );
             for length in 0..length {
                 assert!(PacketHeader::read(&packet[..length]).is_err());
             }
         }
-        assert_eq!(
-            PacketHeader::read(&[7; 32]),
-            Err(RequestError::Kind(0x0707_0707_0707_0707))
-        );
+        assert_eq!(PacketHeader::read(&[7; 32]), Err(RequestError::Kind(7)));
     }
 }
