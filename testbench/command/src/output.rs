@@ -195,8 +195,16 @@ impl Lines {
 /// # Errors
 /// [`WriteError`].
 pub fn print_json(document: &impl Serialize) -> Result<(), WriteError> {
+    print(&json_text(document)?)
+}
+
+/// A JSON document as text.
+///
+/// # Errors
+/// [`WriteError`], if a value has no form in JSON.
+pub fn json_text(document: &impl Serialize) -> Result<String, WriteError> {
     let text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
-    print(&(text + "\n"))
+    Ok(text + "\n")
 }
 
 #[cfg(test)]

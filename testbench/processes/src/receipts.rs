@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-/// What the host and one other rank owe each other.
+/// Receipts between the host and one other rank.
 #[derive(Debug, Clone, Default)]
 struct Peer {
     /// Tokens of messages to the rank that have no receipt yet, the oldest first.

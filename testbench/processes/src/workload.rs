@@ -316,6 +316,7 @@ impl Outcome for ProcessUse {
         let ranks = match (self.first_rank, self.ranks) {
             (Some(first), 1) => format!("rank {first}"),
             (Some(first), ranks) => format!("ranks {first} to {}", first + ranks - 1),
+            (None, 1) => "1 rank".to_owned(),
             (None, ranks) => format!("{ranks} ranks"),
         };
         let ranks = match self.spawned {

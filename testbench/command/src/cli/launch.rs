@@ -8,8 +8,7 @@ use emulator::sim::time::SimTime;
 use lanigon_processes::MOST_PER_NODE;
 
 use super::microseconds;
-use super::timeline::TimelineArgs;
-use super::trace::RecordArgs;
+use super::observe::ObserveArgs;
 
 /// Most ranks of a program.
 const MOST_RANKS: u64 = 1024;
@@ -81,15 +80,9 @@ pub struct LaunchArgs {
     /// Barriers of MPI_COMM_WORLD, and reductions (MPI_Allreduce) of one number, are those of the boards, which run GM
     #[arg(long, conflicts_with_all = ["sockets", "per_node", "universe"])]
     pub nic_collectives: bool,
-    /// Options of the trace.
+    /// Files that the run writes.
     #[command(flatten)]
-    pub record: RecordArgs,
-    /// Write the frames on all wires into this file (pcapng, for Wireshark)
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-    /// Options of the timeline.
-    #[command(flatten)]
-    pub timeline: TimelineArgs,
+    pub observe: ObserveArgs,
     /// End the run after this many simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::timeline::TimelineArgs;
-use super::trace::RecordArgs;
+use super::observe::ObserveArgs;
 
 /// Options of `linux`.
 #[derive(Debug, Args)]
@@ -27,13 +26,7 @@ pub struct LinuxArgs {
     /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,
-    /// Options of the trace.
+    /// Files that the run writes.
     #[command(flatten)]
-    pub record: RecordArgs,
-    /// Write the frames on all wires into this file (pcapng, for Wireshark)
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-    /// Options of the timeline.
-    #[command(flatten)]
-    pub timeline: TimelineArgs,
+    pub observe: ObserveArgs,
 }

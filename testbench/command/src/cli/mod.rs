@@ -5,6 +5,7 @@ pub mod launch;
 pub mod ledger;
 pub mod linux;
 pub mod myrinet;
+pub mod observe;
 pub mod plan;
 pub mod profile;
 pub mod run;

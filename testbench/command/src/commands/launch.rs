@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Error, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
-use lanigon_analysis::capture;
 use lanigon_processes::{
     Hub, KIND, Launch, LaunchKind, Mode, MpiLaunch, Output, Processes, ProgramCommand,
     check_program, exit_text,
@@ -21,7 +20,7 @@ use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::workload::Workloads;
 
 use super::Status;
-use super::run::ObserverArgs;
+use super::run::Observed;
 use crate::cli::launch::LaunchArgs;
 use crate::output;
 
@@ -39,11 +38,6 @@ const USUAL: &str = "LANai 9.2 boards with GM";
 /// # Errors
 /// If the request or the scenario is invalid, or the program cannot be started.
 pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let pcap = args.pcap.as_deref();
-    ensure!(
-        !pcap.is_some_and(capture::is_stdout),
-        "--pcap: standard output is the program's"
-    );
     let commands = match args.sockets {
         true => commands(&args.program, args.ranks, args.compute)?,
         false => command(args)?,
@@ -79,12 +73,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !args.nic_collectives || protocols.all(|protocol| protocol == Some(Protocol::Gm)),
         "--nic-collectives: {name} has boards without GM, which execute no collective operations"
     );
-    let observers = ObserverArgs {
-        record: &args.record,
-        timeline: &args.timeline,
-        pcap,
-    };
-    let mut observed = observers.build(&name, &scenario)?;
+    let mut observed = Observed::begin(&args.observe, &name, &scenario)?;
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
@@ -184,6 +173,16 @@ fn commands(
     Ok(commands)
 }
 
+/// Text of a network whose nodes do not fit the ranks.
+fn nodes_for_ranks(nodes: usize, ranks: usize) -> String {
+    let several = |count: usize| if count == 1 { "" } else { "s" };
+    format!(
+        "{nodes} node{} for {ranks} rank{}",
+        several(nodes),
+        several(ranks)
+    )
+}
+
 /// Name and text of the scenario, or of the usual network.
 fn network(args: &LaunchArgs, nodes: usize) -> anyhow::Result<(String, String)> {
     if let Some(path) = &args.scenario {
@@ -229,12 +228,12 @@ fn scenario(
     let mut scenario = match own {
         Some(own) => own,
         None => on(&format!("0..{nodes}")).or_else(|error| match on("all") {
-            // The program was not in the file: an error with its line would mislead.
             Ok(all) => bail!(
-                "{name}: {} nodes for {} ranks",
-                all.nodes.len(),
-                hub.universe()
+                "{name}: {}",
+                nodes_for_ranks(all.nodes.len(), hub.universe())
             ),
+            // The file has no such line: the program is not the user's.
+            Err(_) if error.line > network.lines().count() => bail!("{name}: {}", error.reason),
             Err(_) => Err(error.into()),
         })?,
     };
@@ -255,7 +254,8 @@ fn scenario(
             let (of_program, ranks) = (workload.nodes().len(), hub.universe());
             ensure!(
                 of_program == nodes,
-                "{name}: {of_program} nodes for {ranks} ranks"
+                "{name}: {}",
+                nodes_for_ranks(of_program, ranks)
             );
             let per_node = args.per_node as usize;
             let hub = Some(Arc::clone(hub));

@@ -4,8 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, anyhow, ensure};
-use lanigon_analysis::capture;
+use anyhow::{Context, anyhow};
 use lanigon_workloads::{Terminal, open_console};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::RunOptions;
@@ -13,7 +12,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::Status;
-use super::run::{ObserverArgs, status};
+use super::run::{Observed, status};
 use crate::cli::linux::LinuxArgs;
 use crate::output;
 
@@ -22,11 +21,6 @@ use crate::output;
 /// # Errors
 /// If the request or the scenario is invalid, or an output cannot be written.
 pub fn run(args: &LinuxArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let pcap = args.pcap.as_deref();
-    ensure!(
-        !pcap.is_some_and(capture::is_stdout),
-        "--pcap: standard output is the guest's"
-    );
     let name = args.scenario.display().to_string();
     let mut scenario = lanigon_workloads::load(&args.scenario)?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);
@@ -39,12 +33,7 @@ pub fn run(args: &LinuxArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         false => Arc::new(Mutex::new(Pipe(wishes.clone()))),
     };
     open_console(&mut scenario, node, terminal).map_err(|error| anyhow!("{name}: {error}"))?;
-    let observers = ObserverArgs {
-        record: &args.record,
-        timeline: &args.timeline,
-        pcap,
-    };
-    let mut observed = observers.build(&name, &scenario)?;
+    let mut observed = Observed::begin(&args.observe, &name, &scenario)?;
     let options = RunOptions {
         interrupt: Some(Arc::clone(&wishes.end)),
         ..RunOptions::default()

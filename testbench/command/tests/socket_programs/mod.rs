@@ -175,6 +175,21 @@ fn waits_with_a_limit_take_simulated_time() {
     assert_eq!(said.len(), 2, "{text}");
 }
 
+/// The results are also a document, which has what the lines say.
+#[test]
+fn results_are_written_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("results.json");
+    let options = ["-n", "2", "--json", file.to_str().unwrap()];
+    let (output, text) = launch(&options, &["false"]);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let document = fs::read_to_string(&file).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let hash = document["trace_hash"].as_str().unwrap();
+    assert_eq!(line(&text, "trace "), format!("trace     {hash}"));
+    assert_eq!(document["processes"][0]["ranks"], 2, "{document:#}");
+}
+
 /// Programs that use no sockets: one that sleeps outside the world until the world stands still, and one that waits for a child.
 #[test]
 fn programs_without_sockets_end_well() {
@@ -263,51 +278,77 @@ fn an_interrupt_ends_all_programs() {
     }
 }
 
+/// Options and programs of launches that are refused, and what is said.
+const REFUSED: &[(&[&str], &[&str], &str)] = &[
+    (&["--stdin", "2"], &["true"], "--stdin: there is no rank 2"),
+    (
+        &[],
+        &["true", ":"],
+        "there is no program on one side of `:`",
+    ),
+    (
+        &["-n", "3"],
+        &["true", ":", "true"],
+        "-n 3: the programs have 2 ranks",
+    ),
+    (
+        &[],
+        &["-n", "x", "true"],
+        "-n of a program: a number from 1 to 1024",
+    ),
+    (
+        &[],
+        &["/nowhere/program"],
+        "there is no program /nowhere/program",
+    ),
+    (
+        &[],
+        &["true", ":", "./net.toml"],
+        "net.toml is no program that can be executed",
+    ),
+    (&[], &["/usr/bin", "x"], "/usr/bin is a folder"),
+    (
+        &["--scenario", "net.toml"],
+        &["-n", "5", "true"],
+        "net.toml: 4 nodes for 5 ranks",
+    ),
+    (
+        &["--scenario", "bare.toml"],
+        &["true"],
+        "bare.toml: process needs EMP or GM, and node 0 runs AceNIC firmware",
+    ),
+    (
+        &["--json", "/nowhere/results"],
+        &["true"],
+        "/nowhere/results: ",
+    ),
+    (
+        &["--json", "-"],
+        &["true"],
+        "--json names a file: it does not go to standard output",
+    ),
+    (
+        &["--pcap", "-"],
+        &["true"],
+        "--pcap names a file: it does not go to standard output",
+    ),
+    (
+        &["--scenario", "net.toml", "--json", "net.toml"],
+        &["true"],
+        "--json name the same file",
+    ),
+];
+
 #[test]
 fn what_cannot_be_launched_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    let net = folder.path().join("net.toml");
-    fs::write(&net, NETWORKS[0]).unwrap();
-    let net = net.to_str().unwrap();
-    for (options, programs, said) in [
-        (
-            &["--stdin", "2"][..],
-            &["true"][..],
-            "--stdin: there is no rank 2",
-        ),
-        (
-            &[],
-            &["true", ":"],
-            "there is no program on one side of `:`",
-        ),
-        (
-            &["-n", "3"],
-            &["true", ":", "true"],
-            "-n 3: the programs have 2 ranks",
-        ),
-        (
-            &[],
-            &["-n", "x", "true"],
-            "-n of a program: a number from 1 to 1024",
-        ),
-        (
-            &[],
-            &["/nowhere/program"],
-            "there is no program /nowhere/program",
-        ),
-        (
-            &[],
-            &["true", ":", net],
-            "net.toml is no program that can be executed",
-        ),
-        (&[], &["/usr/bin", "x"], "/usr/bin is a folder"),
-        (
-            &["--scenario", net],
-            &["-n", "5", "true"],
-            "net.toml: 4 nodes for 5 ranks",
-        ),
-    ] {
-        let (output, text) = launch(options, programs);
+    fs::write(folder.path().join("net.toml"), NETWORKS[0]).unwrap();
+    let bare = "board = \"tigon2-88mhz\"\nprotocol = \"acenic\"\n[network]\ntopology = \"none\"\nnodes = 1\n";
+    fs::write(folder.path().join("bare.toml"), bare).unwrap();
+    for (options, programs, said) in REFUSED {
+        let mut command = command(options, programs);
+        let output = command.current_dir(&folder).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{text}{error}");
         assert!(error.contains(said), "{said}: {error}");

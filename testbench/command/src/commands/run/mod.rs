@@ -11,6 +11,7 @@ use emulator::observe::file::Header;
 use emulator::sim::world::{RunEnd, World};
 
 use super::Status;
+use crate::cli::observe::ObserveArgs;
 use crate::cli::run::RunArgs;
 use crate::cli::timeline::TimelineArgs;
 use crate::cli::trace::RecordArgs;
@@ -161,10 +162,10 @@ pub(super) fn status(outcome: &RunSummary) -> Status {
 }
 
 /// Options of the files that are written while the world runs.
-pub(super) struct ObserverArgs<'a> {
-    pub(super) record: &'a RecordArgs,
-    pub(super) timeline: &'a TimelineArgs,
-    pub(super) pcap: Option<&'a Path>,
+struct ObserverArgs<'a> {
+    record: &'a RecordArgs,
+    timeline: &'a TimelineArgs,
+    pcap: Option<&'a Path>,
 }
 
 impl<'a> From<&'a RunArgs> for ObserverArgs<'a> {
@@ -177,41 +178,48 @@ impl<'a> From<&'a RunArgs> for ObserverArgs<'a> {
     }
 }
 
-impl ObserverArgs<'_> {
-    /// The world of a scenario, with these files.
-    pub(super) fn build<'s>(
-        &self,
-        name: &'s str,
-        scenario: &'s Scenario,
-    ) -> anyhow::Result<Observed<'s>> {
-        let written = [
-            ("--trace", self.record.trace.as_deref()),
-            ("--pcap", self.pcap),
-            ("--timeline", self.timeline.timeline.as_deref()),
-        ];
-        output::apart_from_scenario(scenario, &written)?;
-        let mut simulation = Simulation::new(scenario)?;
-        warn(&simulation);
-        let known = record::of_scenario(name, scenario, &simulation.images);
-        let observers = Observers::begin(self, &mut simulation.world, &known)?;
-        Ok(Observed {
-            name,
-            scenario,
-            simulation,
-            observers,
-        })
-    }
-}
-
 /// A world that others than this command take part in, and its files.
 pub(super) struct Observed<'s> {
     name: &'s str,
     scenario: &'s Scenario,
     simulation: Simulation,
     observers: Observers,
+    json: Option<NewFile<'s>>,
 }
 
-impl Observed<'_> {
+impl<'s> Observed<'s> {
+    /// The world of a scenario, with these files.
+    pub(super) fn begin(
+        args: &'s ObserveArgs,
+        name: &'s str,
+        scenario: &'s Scenario,
+    ) -> anyhow::Result<Self> {
+        let written = [
+            ("--trace", args.record.trace.as_deref()),
+            ("--pcap", args.pcap.as_deref()),
+            ("--timeline", args.timeline.timeline.as_deref()),
+            ("--json", args.json.as_deref()),
+        ];
+        output::apart_from_scenario(scenario, &written)?;
+        let json = args.json.as_deref().map(NewFile::begin).transpose()?;
+        let mut simulation = Simulation::new(scenario)?;
+        warn(&simulation);
+        let known = record::of_scenario(name, scenario, &simulation.images);
+        let observers = ObserverArgs {
+            record: &args.record,
+            timeline: &args.timeline,
+            pcap: args.pcap.as_deref(),
+        };
+        let observers = Observers::begin(&observers, &mut simulation.world, &known)?;
+        Ok(Self {
+            name,
+            scenario,
+            simulation,
+            observers,
+            json,
+        })
+    }
+
     pub(super) fn run(&mut self, options: &RunOptions) -> RunSummary {
         self.simulation.run(options, |_| ())
     }
@@ -225,7 +233,10 @@ impl Observed<'_> {
         };
         self.observers.recording.results(report.results());
         let written = self.observers.finish(&mut self.simulation.world);
-        (report.text(), written)
+        let document = self.json.map_or(Ok(()), |file| {
+            file.write(output::json_text(&report.json())?.as_bytes())
+        });
+        (report.text(), written.and(document))
     }
 }
 
