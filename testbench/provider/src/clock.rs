@@ -55,35 +55,55 @@ const OUTSIDE: [&str; 8] = [
 /// Part of the names of MPI libraries, which sleep while they wait for their starter.
 const MPI: &str = "libmpi";
 
-/// Whether the code at this address belongs to a library with such a name.
-fn is_of(caller: *const c_void, is_meant: impl Fn(&str) -> bool) -> bool {
-    // SAFETY: the call fills the structure if it succeeds, with a string that stays.
-    unsafe {
-        let mut found: libc::Dl_info = std::mem::zeroed();
-        let is_known = libc::dladdr(caller, &raw mut found) != 0 && !found.dli_fname.is_null();
-        is_known && is_meant(&CStr::from_ptr(found.dli_fname).to_string_lossy())
-    }
+/// Owner of code that reads the clock or sleeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    Program,
+    Mpi,
+    /// A library with an event loop.
+    Outside,
 }
 
-/// Whether the code at this address belongs to a library with an event loop.
-fn is_outside(caller: *const c_void) -> bool {
-    // Programs read the clock at few places. A collision costs another search.
-    const PLACES: usize = 64;
-    static KNOWN: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
-    let address = caller as usize;
-    // The highest bit of an address in a process is 0: here it is the answer.
-    let mark = 1 << (usize::BITS - 1);
-    let place = &KNOWN[(address >> 2) % PLACES];
-    // Relaxed: the word is the whole answer, and each thread finds the same one.
-    let known = place.load(Ordering::Relaxed);
-    if known & !mark == address {
-        return known & mark != 0;
+impl Caller {
+    const ALL: [Self; 3] = [Self::Program, Self::Mpi, Self::Outside];
+
+    /// The owner of the code at this address.
+    fn of(address: *const c_void) -> Self {
+        // Code that reads the clock is at few places. A collision costs another search.
+        const PLACES: usize = 64;
+        // The highest bits of an address in a process are 0: here they are the answer.
+        const SHIFT: u32 = usize::BITS - 2;
+        static KNOWN: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
+        let place = &KNOWN[(address as usize >> 2) % PLACES];
+        // Relaxed: the word is the whole answer, and each thread finds the same one.
+        let known = place.load(Ordering::Relaxed);
+        if known & ((1 << SHIFT) - 1) == address as usize {
+            return Self::ALL[(known >> SHIFT) % Self::ALL.len()];
+        }
+        let caller = Self::search(address);
+        place.store(
+            address as usize | (caller as usize) << SHIFT,
+            Ordering::Relaxed,
+        );
+        caller
     }
-    let outside = is_of(caller, |name| {
-        OUTSIDE.iter().any(|part| name.contains(part))
-    });
-    place.store(address | if outside { mark } else { 0 }, Ordering::Relaxed);
-    outside
+
+    /// Searches the owner among the libraries of the process, which takes long.
+    fn search(address: *const c_void) -> Self {
+        // SAFETY: the call fills the structure if it succeeds, with a string that stays.
+        let path = unsafe {
+            let mut found: libc::Dl_info = std::mem::zeroed();
+            match libc::dladdr(address, &raw mut found) != 0 && !found.dli_fname.is_null() {
+                true => CStr::from_ptr(found.dli_fname).to_string_lossy(),
+                false => return Self::Program,
+            }
+        };
+        match path.rsplit('/').next().unwrap_or_default() {
+            name if OUTSIDE.iter().any(|part| name.contains(part)) => Self::Outside,
+            name if name.contains(MPI) => Self::Mpi,
+            _ => Self::Program,
+        }
+    }
 }
 
 /// Whether this is the main thread.
@@ -93,7 +113,7 @@ fn is_main() -> bool {
 
 /// Whether code at this address has simulated time.
 fn is_inside(caller: *const c_void) -> bool {
-    is_connected() && !is_outside(caller)
+    is_connected() && Caller::of(caller) != Caller::Outside
 }
 
 /// In a process of a launch, MPI libraries read the begin of simulated time before they connect: MPICH tells all times from one that it reads then.
@@ -110,7 +130,7 @@ static BEGIN: extern "C" fn() = begin;
 /// Simulated time in ns, if who calls from this address reads it.
 fn read(caller: *const c_void) -> Option<u64> {
     if !is_connected() {
-        return is_of(caller, |name| name.contains(MPI)).then_some(0);
+        return (Caller::of(caller) == Caller::Mpi).then_some(0);
     }
     is_inside(caller).then(|| match is_main() {
         true => now_ns(),
@@ -137,7 +157,7 @@ fn beside_ns() -> u64 {
 
 /// Whether code at this address waits in simulated time.
 fn lets_pass(caller: *const c_void) -> bool {
-    is_inside(caller) && takes_part() && !is_of(caller, |name| name.contains(MPI))
+    is_connected() && takes_part() && Caller::of(caller) == Caller::Program
 }
 
 /// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
