@@ -8,15 +8,12 @@
 pub mod clock;
 pub mod compute;
 pub mod pause;
-mod placement;
 pub mod real;
 
 use std::fmt;
 
 use lanigon_requests::{Answer, Decoder};
 use libc::{c_int, c_long, c_void};
-
-use crate::placement::Stay;
 
 /// A process's end of the line to its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,22 +91,15 @@ impl Line {
     pub fn next(&self, decoder: &mut Decoder) -> Answer {
         loop {
             match Answer::next(decoder) {
-                Ok(Some(answer)) => {
-                    if let Answer::End(end) = &answer {
-                        placement::tell(end.cpu);
-                    }
-                    return answer;
-                }
+                Ok(Some(answer)) => return answer,
                 Ok(None) => {}
                 Err(error) => self.give_up(&error.to_string()),
             }
             let mut bytes = vec![0_u8; decoder.lacks().clamp(4 << 10, 1 << 20)];
             let (start, length) = (bytes.as_mut_ptr(), bytes.len());
-            let stay = Stay::begin();
             // SAFETY: the call writes into these bytes.
             let came = unsafe { libc::syscall(libc::SYS_read, self.descriptor, start, length) };
             let error = errno();
-            drop(stay);
             match usize::try_from(came) {
                 Ok(0) => self.give_up("the world has ended"),
                 Ok(count) => decoder.extend(&bytes[..count]),

@@ -1,12 +1,14 @@
 //! The socket of one process.
 
+use std::hint;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lanigon_requests::{Answer, Decoder, End, Request, RequestError};
+use lanigon_requests::{Answer, Decoder, Request, RequestError};
+use rustix::net::{RecvFlags, recv};
 
-use crate::placement::Placement;
+use crate::turns::{SHORT_TURN, Turns};
 
 /// Bytes that are read at once at least: most requests are short.
 const LEAST_BYTES: usize = 4 << 10;
@@ -35,7 +37,7 @@ pub(crate) struct ProcessConnection {
     limits: (Option<Duration>, Option<Duration>),
     /// The process's number in the operating system.
     pub(crate) process: u32,
-    placement: Placement,
+    turns: Turns,
 }
 
 impl ProcessConnection {
@@ -45,7 +47,7 @@ impl ProcessConnection {
             decoder: Decoder::default(),
             limits: (None, None),
             process: 0,
-            placement: Placement::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -63,11 +65,15 @@ impl ProcessConnection {
                 self.limits.0 = Some(limit);
             }
             let mut bytes = vec![0; self.decoder.lacks().clamp(LEAST_BYTES, MOST_BYTES)];
-            match self.stream.read(&mut bytes) {
+            let looked = match self.turns.are_short() {
+                true => self.look(&mut bytes),
+                false => None,
+            };
+            match looked.map_or_else(|| self.stream.read(&mut bytes), Ok) {
                 Ok(0) => return Ok(Incoming::Closed),
                 Ok(count) => {
                     self.decoder.extend(&bytes[..count]);
-                    self.placement.end_turn();
+                    self.turns.end();
                 }
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
@@ -78,16 +84,23 @@ impl ProcessConnection {
         }
     }
 
-    /// Answers.
-    pub(crate) fn answer(&mut self, answers: &[Answer]) -> io::Result<()> {
-        let cpu = self.placement.begin_turn();
-        let mut bytes = Vec::new();
-        for answer in answers {
-            match answer {
-                Answer::End(end) => Answer::End(End { cpu, ..*end }).write(&mut bytes),
-                other => other.write(&mut bytes),
+    /// Looks for bytes for a while, and gives their number. What else there is the next read tells.
+    fn look(&self, bytes: &mut [u8]) -> Option<usize> {
+        let begin = Instant::now();
+        while begin.elapsed() < SHORT_TURN {
+            match recv(&self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
+                Ok((_, count)) => return Some(count),
+                Err(_) => hint::spin_loop(),
             }
         }
+        None
+    }
+
+    /// Answers.
+    pub(crate) fn answer(&mut self, answers: &[Answer]) -> io::Result<()> {
+        self.turns.begin();
+        let mut bytes = Vec::new();
+        answers.iter().for_each(|answer| answer.write(&mut bytes));
         if self.limits.1.is_none() {
             self.stream.set_write_timeout(Some(WRITE_LIMIT))?;
             self.limits.1 = Some(WRITE_LIMIT);

@@ -39,7 +39,6 @@ mod launch;
 mod memory;
 mod messages;
 mod network;
-mod placement;
 mod program;
 mod programs;
 mod rank;
@@ -49,6 +48,7 @@ mod sockets;
 mod spawn;
 mod stall;
 mod starter;
+mod turns;
 mod wire;
 mod workload;
 

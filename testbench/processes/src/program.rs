@@ -258,7 +258,6 @@ impl<S: Service> RankProgram<S> {
         let end = End {
             time_ns: self.now_ns(),
             stalled: false,
-            cpu: None,
         };
         self.service.goes_on();
         let answers = self.service.answers();

@@ -210,7 +210,6 @@ impl Hub {
         let end = End {
             time_ns: place.time_ns,
             stalled: true,
-            cpu: None,
         };
         place.answer(&[Answer::End(end)]);
         true

@@ -24,8 +24,6 @@ pub struct End {
     pub time_ns: u64,
     /// Nothing will happen in simulated time before something happens outside.
     pub stalled: bool,
-    /// CPU of this machine on which the process is to wait for its next answer, since the world's thread is there.
-    pub cpu: Option<u32>,
 }
 
 /// An answer of the world.
@@ -84,10 +82,7 @@ impl Answer {
                 value,
             } => head(DONE, &[*token, u64::from(*failed), *value], 0, out),
             Self::Outcome(ticket, outcome) => outcome.write(OUTCOME, *ticket, out),
-            Self::End(end) => {
-                let cpu = end.cpu.map_or(0, |cpu| u64::from(cpu) + 1);
-                head(END, &[end.time_ns, u64::from(end.stalled), cpu], 0, out);
-            }
+            Self::End(end) => head(END, &[end.time_ns, end.stalled.into()], 0, out),
         }
     }
 
@@ -129,7 +124,6 @@ impl Answer {
             END => Ok(Self::End(End {
                 time_ns: first,
                 stalled: limited("a flag", second, 1)? == 1,
-                cpu: number(third)?.checked_sub(1).map(|cpu| cpu as u32),
             })),
             kind => Err(RequestError::Kind(kind)),
         }
@@ -186,7 +180,6 @@ mod tests {
             Answer::End(End {
                 time_ns: 2,
                 stalled: true,
-                cpu: Some(0),
             }),
         ];
         let mut bytes = Vec::new();

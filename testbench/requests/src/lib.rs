@@ -22,7 +22,7 @@ pub use operation::{Access, Operation, Region, Segment};
 pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request, ValueReduction};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 8;
+pub const VERSION: u64 = 9;
 
 /// Variable that asks for collective operations of the boards.
 pub const COLLECTIVES_VARIABLE: &str = "LANIGON_NIC_COLLECTIVES";
