@@ -1,5 +1,6 @@
 //! Errors of processes, their starter and their sockets.
 
+use std::env;
 use std::io;
 use std::path::PathBuf;
 
@@ -127,6 +128,12 @@ pub enum StartError {
     Program {
         /// Path of the program.
         program: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// There can be no folder for the socket.
+    #[error("no folder for the socket of processes in {} (TMPDIR): {error}", env::temp_dir().display())]
+    Folder {
         /// The system's error.
         error: io::Error,
     },

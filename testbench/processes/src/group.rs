@@ -96,11 +96,11 @@ impl ProcessGroup {
     /// Without any process.
     ///
     /// # Errors
-    /// [`StartError::Socket`].
+    /// [`StartError::Folder`].
     pub(crate) fn new() -> Result<Self, StartError> {
         Ok(Self {
             running: Vec::new(),
-            folder: Folder::new().map_err(StartError::Socket)?,
+            folder: Folder::new().map_err(|error| StartError::Folder { error })?,
         })
     }
 

@@ -233,7 +233,8 @@ impl<S: Service> RankProgram<S> {
                 self.hub.end_spawn(self.rank);
                 Ok(())
             }
-            Request::Finalize => {
+            Request::Finalize { spent_ns } => {
+                self.service.compute(spent_ns).await;
                 self.hub.place(self.rank).is_finalizing = true;
                 Ok(())
             }

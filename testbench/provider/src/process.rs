@@ -39,6 +39,10 @@ const LONGEST_QUANTUM_NS: u64 = 20_000;
 const CLOCK_NS: u64 = 25;
 const CLOCK_PARTS: u64 = 4096;
 const LONGEST_CLOCK_NS: u64 = 1000;
+/// A process that only reads the clock tells the world after so long: what it does to others' memory, and their messages, go on. One that has done
+/// nothing else for long tells after a part of that time, up to a limit.
+const UNTOLD_NS: u64 = 10_000;
+const LONGEST_UNTOLD_NS: u64 = 100_000;
 /// So often a process finds nothing before it is held.
 const LOOKS: u32 = 2;
 /// Most polls that are answered here while the world is stalled.
@@ -342,8 +346,12 @@ pub fn now_ns() -> u64 {
     let idle_ns = (process.time_ns + process.spent_ns).saturating_sub(process.active_ns);
     process.spent_ns += (idle_ns / CLOCK_PARTS).clamp(CLOCK_NS, LONGEST_CLOCK_NS);
     process.spent_ns += compute::computed_ns();
-    process.clock_reads += 1;
-    if process.has_asked {
+    let untold_ns = (idle_ns / QUANTUM_PARTS).clamp(UNTOLD_NS, LONGEST_UNTOLD_NS);
+    if process.spent_ns >= untold_ns {
+        drop(process);
+        ask(|process| process.idle(Some(0)));
+        process = lock();
+    } else if process.has_asked {
         drop(process);
         // Only the world knows what the requests since its last answer have taken.
         ask(|process| Request::Time {
@@ -351,6 +359,7 @@ pub fn now_ns() -> u64 {
         });
         process = lock();
     }
+    process.clock_reads += 1;
     let now_ns = process.time_ns + process.spent_ns;
     LAST_NS.store(now_ns, Ordering::Relaxed);
     now_ns
@@ -359,7 +368,9 @@ pub fn now_ns() -> u64 {
 /// Tells the world that the process waits only for the end of the others from now on.
 pub fn begin_finalize() {
     if is_connected() {
-        lock().request(&Request::Finalize);
+        let mut process = lock();
+        let spent_ns = process.take_spent();
+        process.request(&Request::Finalize { spent_ns });
     }
 }
 

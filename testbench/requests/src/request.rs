@@ -161,7 +161,10 @@ pub enum Request {
         spent_ns: u64,
     },
     /// The process ends with the network, and waits only for others that do so too.
-    Finalize,
+    Finalize {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+    },
     /// The process has ended with the network.
     Bye,
 }
@@ -336,7 +339,7 @@ impl Request {
             }
             Self::Spawn { spent_ns, count } => head(SPAWN, &[*spent_ns, (*count).into()], out),
             Self::Spawned { spent_ns } => head(SPAWNED, &[*spent_ns], out),
-            Self::Finalize => head(FINALIZE, &[], out),
+            Self::Finalize { spent_ns } => head(FINALIZE, &[*spent_ns], out),
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -418,7 +421,7 @@ impl Request {
                 count: limited("a number of processes", second, MOST_RANKS)? as u32,
             }),
             SPAWNED => spent(first).map(|spent_ns| Self::Spawned { spent_ns }),
-            FINALIZE => Ok(Self::Finalize),
+            FINALIZE => spent(first).map(|spent_ns| Self::Finalize { spent_ns }),
             BYE => Ok(Self::Bye),
             kind => Err(RequestError::Kind(kind)),
         }

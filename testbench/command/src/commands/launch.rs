@@ -9,26 +9,25 @@ use std::sync::Arc;
 use anyhow::{Context, Error, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_processes::{
-    Hub, KIND, Launch, LaunchKind, Mode, MpiLaunch, Output, Processes, ProgramCommand,
-    check_program, exit_text,
+    Hub, Launch, LaunchKind, Mode, MpiLaunch, Output, Processes, ProgramCommand, check_program,
+    exit_text,
 };
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
 use lanigon_worlds::simulation::RunOptions;
-use lanigon_worlds::workload::Workloads;
 
 use super::Status;
-use super::run::Observed;
+use super::run::{Observed, status};
 use crate::cli::launch::LaunchArgs;
 use crate::output;
 
-/// The only programs of these scenarios.
-const WORKLOADS: Workloads = Workloads(&[&KIND]);
-
 /// Ports of the largest crossbar: more nodes are on several.
 const CROSSBAR_PORTS: usize = 32;
+
+/// Kind of programs that are processes.
+const KIND: &str = "process";
 
 /// Name of the network without a scenario, in results.
 const USUAL: &str = "LANai 9.2 boards with GM";
@@ -66,7 +65,8 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let launch = Launch::new(commands, &kind, Output::Standard, interrupt.flag())?;
     let hub = launch.hub();
     let scenario = scenario(args, nodes, &name, network, hub)?;
-    let of_ranks = scenario.programs.iter().filter_map(ProgramSpec::workload);
+    let of_ranks = scenario.programs.iter().filter(|spec| is_of_ranks(spec));
+    let of_ranks = of_ranks.filter_map(ProgramSpec::workload);
     let nodes = of_ranks.flat_map(|ranks| ranks.nodes());
     let mut protocols = nodes.map(|node| scenario.nodes[node].protocol);
     ensure!(
@@ -88,10 +88,10 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     output::print(&report)?;
     written?;
     Ok(match code {
-        _ if outcome.end == RunEnd::Interrupted => Status::Interrupted,
-        Some(code) if code != 0 => Status::Program(u8::try_from(code).unwrap_or(1)),
-        Some(_) if outcome.is_good() => Status::Done,
-        _ => Status::Failed,
+        Some(code) if code != 0 && outcome.end != RunEnd::Interrupted => {
+            Status::Program(u8::try_from(code).unwrap_or(1))
+        }
+        _ => status(&outcome),
     })
 }
 
@@ -173,6 +173,11 @@ fn commands(
     Ok(commands)
 }
 
+/// Whether the ranks are the processes of this program.
+fn is_of_ranks(spec: &ProgramSpec) -> bool {
+    spec.name == KIND
+}
+
 /// Text of a network whose nodes do not fit the ranks.
 fn nodes_for_ranks(nodes: usize, ranks: usize) -> String {
     let several = |count: usize| if count == 1 { "" } else { "s" };
@@ -220,11 +225,11 @@ fn scenario(
     let may_sleep = !network.contains("quiet_us");
     let on = |which: &str| {
         let program = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"{which}\"]\n");
-        WORKLOADS.parse(name, &(network.clone() + &program))
+        lanigon_workloads::parse(name, &(network.clone() + &program))
     };
     // A scenario may choose the nodes itself.
-    let own = WORKLOADS.parse(name, &network).ok();
-    let own = own.filter(|own| own.programs.iter().any(|spec| spec.name == "process"));
+    let own = lanigon_workloads::parse(name, &network).ok();
+    let own = own.filter(|own| own.programs.iter().any(is_of_ranks));
     let mut scenario = match own {
         Some(own) => own,
         None => on(&format!("0..{nodes}")).or_else(|error| match on("all") {
@@ -245,7 +250,8 @@ fn scenario(
         scenario.quiet = None;
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    for spec in &mut scenario.programs {
+    let programs = scenario.programs.iter_mut();
+    for spec in programs.filter(|spec| is_of_ranks(spec)) {
         if let Program::Workload(_, workload) = &mut spec.program {
             ensure!(
                 !Processes::have_command(&**workload),

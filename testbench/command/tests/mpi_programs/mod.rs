@@ -184,6 +184,21 @@ fn waits_with_a_limit_take_simulated_time() {
     }
 }
 
+/// A rank that only reads the clock stops no others, and its time counts to the end.
+#[test]
+fn looks_at_the_clock_take_time() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "clock", number);
+        let (output, text) = launch(starter, 2, &[program.to_str().unwrap()]);
+        let who = starter.display();
+        assert_eq!(output.status.code(), Some(0), "{who}: {text}");
+        assert!(text.contains("the clock is right"), "{who}: {text}");
+        let mut words = line(&text, "end").split_whitespace();
+        let end_us = words.find_map(|word| word.parse::<f64>().ok());
+        assert!(end_us.unwrap() > 70_000.0, "{who}: {text}");
+    }
+}
+
 /// Processes that ranks start have places of their own, and begin at the same simulated time in each run; without places they are refused. Open MPI polls
 /// while its starter works, and may send at other times on a busy machine.
 #[test]

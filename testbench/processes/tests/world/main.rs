@@ -494,7 +494,7 @@ fn ranks_that_wait_for_each_other_are_named() {
 fn a_rank_in_finalize_is_named() {
     let summary = run(GM, 2, |mut process, rank| match rank {
         0 => {
-            process.say(&Request::Finalize);
+            process.say(&Request::Finalize { spent_ns: 0 });
             while process.poll_for(0, None).1.is_some() {}
         }
         _ => {

@@ -131,7 +131,9 @@ fn request() -> impl Strategy<Value = Request> {
             .prop_map(|spent_ns| Request::Time { spent_ns }),
         (spent.clone(), 0..1000_u32)
             .prop_map(|(spent_ns, count)| Request::Spawn { spent_ns, count }),
-        spent.prop_map(|spent_ns| Request::Spawned { spent_ns }),
+        spent
+            .clone()
+            .prop_map(|spent_ns| Request::Spawned { spent_ns }),
         (any::<u64>(), proptest::option::of(0..LONGEST_NS), call()).prop_map(
             |(ticket, limit_ns, call)| Request::Call {
                 spent_ns: 5,
@@ -145,7 +147,7 @@ fn request() -> impl Strategy<Value = Request> {
             key,
             region: region.map(|(address, bytes)| Region { address, bytes }),
         }),
-        Just(Request::Finalize),
+        spent.prop_map(|spent_ns| Request::Finalize { spent_ns }),
         Just(Request::Bye),
     ]
 }
