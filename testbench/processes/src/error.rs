@@ -65,6 +65,14 @@ pub enum ProcessError {
         /// All places.
         universe: usize,
     },
+    /// A process has called MPI_Abort.
+    #[error("rank {rank} has called MPI_Abort with code {code}")]
+    Aborted {
+        /// Rank of the process.
+        rank: usize,
+        /// The code.
+        code: i32,
+    },
     /// A process was killed, or has ended without MPI_Finalize.
     #[error("rank {rank} has ended without MPI_Finalize")]
     Died {

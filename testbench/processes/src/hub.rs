@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::iter;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -413,6 +414,31 @@ impl Hub {
             }
             Err(error) => Err(ProcessError::Request { rank, error }),
         }
+    }
+
+    /// The error of a process that has ended without a word. If one has called `MPI_Abort`, its starter has ended the others.
+    pub(crate) fn death(&self, rank: usize) -> ProcessError {
+        let mut ranks = iter::once(rank).chain(0..self.universe());
+        match ranks.find_map(|rank| Some((rank, self.abort_code(rank)?))) {
+            None => ProcessError::Died { rank },
+            Some(_) if self.failed.load(Ordering::Relaxed) => ProcessError::Over,
+            Some((rank, code)) => ProcessError::Aborted { rank, code },
+        }
+    }
+
+    /// Code with which a process has called `MPI_Abort`, if it has. What else it says has no meaning any more.
+    fn abort_code(&self, rank: usize) -> Option<i32> {
+        let known = self.place(rank).aborts;
+        if known.is_some() {
+            return known;
+        }
+        while let Ok(Some(RankAction::Request(request))) = self.look(rank, GLANCE) {
+            if let Request::Abort { code } = request {
+                self.place(rank).aborts = Some(code);
+                return Some(code);
+            }
+        }
+        None
     }
 
     /// Whether the process of a rank has ended.

@@ -144,7 +144,7 @@ impl<S: Service> RankProgram<S> {
                 RankAction::Away => self.stay_away().await?,
                 RankAction::Gone if self.service.gone() => return self.outlive().await,
                 RankAction::Gone if self.hub.place(self.rank).has_left => return Ok(()),
-                RankAction::Gone => return Err(ProcessError::Died { rank: self.rank }),
+                RankAction::Gone => return Err(self.hub.death(self.rank)),
             }
         }
     }
@@ -236,6 +236,10 @@ impl<S: Service> RankProgram<S> {
             Request::Finalize { spent_ns } => {
                 self.service.compute(spent_ns).await;
                 self.hub.place(self.rank).is_finalizing = true;
+                Ok(())
+            }
+            Request::Abort { code } => {
+                self.hub.place(self.rank).aborts = Some(code);
                 Ok(())
             }
             Request::Bye => {

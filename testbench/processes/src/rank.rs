@@ -107,6 +107,8 @@ pub(crate) struct RankRecord {
     pub(crate) has_left: bool,
     /// The process is in `MPI_Finalize`: nothing outside but the end of the others ends its wait.
     pub(crate) is_finalizing: bool,
+    /// Code with which the process has called `MPI_Abort`.
+    pub(crate) aborts: Option<i32>,
     /// Something has come for the process that it does not know yet.
     pub(crate) has_answers: bool,
     /// Wait of the process, if it polls.

@@ -231,6 +231,12 @@ impl Hub {
         if let RankAction::Request(Request::Spawned { .. } | Request::Bye) = next {
             self.end_spawn(rank);
         }
+        if let RankAction::Gone = next
+            && !self.ends_freely
+            && !self.place(rank).has_left
+        {
+            return Err(self.death(rank));
+        }
         let place = &mut *self.place(rank);
         match next {
             // What it spends between two such polls depends on the machine.
@@ -247,7 +253,6 @@ impl Hub {
             }
             // The world stands still: its sockets are closed at this time.
             RankAction::Gone if self.ends_freely => {}
-            RankAction::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
             // When a process ends that has left depends on the machine: all end together.
             RankAction::Gone if !have_all_left => place.state = RankState::Away,
             RankAction::Away | RankAction::Gone => {}

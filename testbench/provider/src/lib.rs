@@ -6,7 +6,7 @@
 //!
 //! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
 //! MPI, too, if the boards are to execute them (`collective`), for the starts of further processes (`spawn`), for `MPI_Pcontrol` (`compute`), for
-//! `MPI_Get_processor_name` (`name`), and for `MPI_Finalize` (`finalize`).
+//! `MPI_Get_processor_name` (`name`), and for `MPI_Finalize` and `MPI_Abort` (`end`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -19,10 +19,10 @@ mod collective;
 mod compute;
 mod counter;
 mod domain;
+mod end;
 mod endpoint;
 mod fabric;
 mod ffi;
-mod finalize;
 mod info;
 mod memory;
 mod messages;

@@ -23,10 +23,12 @@ use crate::memory::BufferList;
 use crate::queue::{Completion, EventQueue};
 
 mod boards;
+mod end;
 mod one_sided;
 mod spawn;
 
 pub use boards::{begin_collective, take_result};
+pub use end::{begin_abort, begin_finalize};
 pub use spawn::{begin_spawn, end_spawn};
 
 /// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for long waits
@@ -365,15 +367,6 @@ pub fn now_ns() -> u64 {
     now_ns
 }
 
-/// Tells the world that the process waits only for the end of the others from now on.
-pub fn begin_finalize() {
-    if is_connected() {
-        let mut process = lock();
-        let spent_ns = process.take_spent();
-        process.request(&Request::Finalize { spent_ns });
-    }
-}
-
 /// Counts what this thread has computed, if computation takes time.
 pub fn count_computed() {
     lock().spent_ns += compute::computed_ns();
@@ -596,15 +589,5 @@ impl Process {
             _ => self.keep(token, send),
         }
         Ok(())
-    }
-
-    /// An endpoint was closed. The process leaves the network with its last one.
-    pub fn close(&mut self, number: usize) {
-        if let Some(endpoint) = self.endpoints.get_mut(number) {
-            *endpoint = None;
-        }
-        if self.endpoints.iter().all(Option::is_none) && is_connected() {
-            self.request(&Request::Bye);
-        }
     }
 }

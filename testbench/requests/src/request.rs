@@ -165,6 +165,11 @@ pub enum Request {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
     },
+    /// The process ends all, as `MPI_Abort` does.
+    Abort {
+        /// Code of the call.
+        code: i32,
+    },
     /// The process has ended with the network.
     Bye,
 }
@@ -181,6 +186,7 @@ const COLLECTIVE: u64 = 8;
 const SPAWN: u64 = 9;
 const SPAWNED: u64 = 10;
 const FINALIZE: u64 = 11;
+const ABORT: u64 = 12;
 
 /// Description of a request that has no bytes; `None`: it may have some.
 const fn bare(kind: u64) -> Option<&'static str> {
@@ -191,6 +197,7 @@ const fn bare(kind: u64) -> Option<&'static str> {
         SPAWN => Some("a start of processes"),
         SPAWNED => Some("an end of a start"),
         FINALIZE => Some("a begin of the end"),
+        ABORT => Some("an end of all"),
         BYE => Some("a farewell"),
         _ => None,
     }
@@ -340,6 +347,7 @@ impl Request {
             Self::Spawn { spent_ns, count } => head(SPAWN, &[*spent_ns, (*count).into()], out),
             Self::Spawned { spent_ns } => head(SPAWNED, &[*spent_ns], out),
             Self::Finalize { spent_ns } => head(FINALIZE, &[*spent_ns], out),
+            Self::Abort { code } => head(ABORT, &[code.cast_unsigned().into()], out),
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -422,6 +430,11 @@ impl Request {
             }),
             SPAWNED => spent(first).map(|spent_ns| Self::Spawned { spent_ns }),
             FINALIZE => spent(first).map(|spent_ns| Self::Finalize { spent_ns }),
+            ABORT => {
+                let code = limited("a code", first, u32::MAX.into())? as u32;
+                let code = code.cast_signed();
+                Ok(Self::Abort { code })
+            }
             BYE => Ok(Self::Bye),
             kind => Err(RequestError::Kind(kind)),
         }

@@ -318,7 +318,7 @@ fn programs_that_end_otherwise_end_the_world() {
         let program = program.to_str().unwrap();
         for (how, codes, said) in [
             ("exit", &[7][..], DIED),
-            ("abort", &[9], DIED),
+            ("abort", &[9], "rank 1 has called MPI_Abort with code 9\n"),
             ("kill", &[9, 137], DIED),
             ("without", &[1], "0 of 2 ranks have begun MPI"),
             ("wait", &[1], "all ranks wait, and no message is under way"),

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -487,6 +487,25 @@ fn ranks_that_wait_for_each_other_are_named() {
         text.contains("rank 1 polls with 1 posted receive and 0 unfinished sends"),
         "{text}"
     );
+}
+
+/// The rank that ends all is named, whichever is found to have ended first, and once.
+#[test]
+fn a_rank_that_aborts_is_named() {
+    for aborts in 0..2 {
+        let said = Arc::new(Barrier::new(2));
+        let summary = run(GM, 2, move |mut process, rank| {
+            if rank == aborts {
+                process.say(&Request::Abort { code: -7 });
+            }
+            // A starter ends the others after that.
+            said.wait();
+        });
+        let text = problem(&summary);
+        let said = format!("rank {aborts} has called MPI_Abort with code -7");
+        assert!(text.contains(&said), "{text}");
+        assert_eq!(summary.problems.len(), 1, "{:?}", summary.problems);
+    }
 }
 
 /// A rank in `MPI_Finalize` waits for the others only.

@@ -35,6 +35,7 @@ type AllReduce =
 type Probe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut u64) -> c_int;
 type OwnRank = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
 type Finalize = unsafe extern "C" fn() -> c_int;
+type Abort = unsafe extern "C" fn(usize, c_int) -> c_int;
 type ProcessorName = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
 type Spawn = unsafe extern "C" fn(
     *const c_char,
@@ -75,6 +76,7 @@ pub struct MpiLibrary {
     pub complete_request: Option<CompleteRequest>,
     pub own_rank: Option<OwnRank>,
     pub finalize: Option<Finalize>,
+    pub abort: Option<Abort>,
     pub processor_name: Option<ProcessorName>,
     pub spawn: Option<Spawn>,
     pub spawn_multiple: Option<SpawnMultiple>,
@@ -133,6 +135,7 @@ impl MpiLibrary {
                     complete_request: function(library, c"PMPI_Grequest_complete"),
                     own_rank: function(library, c"PMPI_Comm_rank"),
                     finalize: function(library, c"PMPI_Finalize"),
+                    abort: function(library, c"PMPI_Abort"),
                     processor_name: function(library, c"PMPI_Get_processor_name"),
                     spawn: function(library, c"PMPI_Comm_spawn"),
                     spawn_multiple: function(library, c"PMPI_Comm_spawn_multiple"),

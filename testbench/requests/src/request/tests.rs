@@ -148,6 +148,7 @@ fn request() -> impl Strategy<Value = Request> {
             region: region.map(|(address, bytes)| Region { address, bytes }),
         }),
         spent.prop_map(|spent_ns| Request::Finalize { spent_ns }),
+        any::<i32>().prop_map(|code| Request::Abort { code }),
         Just(Request::Bye),
     ]
 }
