@@ -25,6 +25,8 @@ const IDLE_LOOKS: u32 = 5;
 const GREETING: Duration = Duration::from_secs(5);
 /// Time that a look at an absent process waits.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
+/// So many requests of a process are read after another one has ended, for a call of `MPI_Abort` behind them.
+const LAST_WORDS: u32 = 1000;
 /// For so long all ranks may poll without effect, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -432,10 +434,14 @@ impl Hub {
         if known.is_some() {
             return known;
         }
-        while let Ok(Some(RankAction::Request(request))) = self.look(rank, GLANCE) {
-            if let Request::Abort { code } = request {
-                self.place(rank).aborts = Some(code);
-                return Some(code);
+        for _ in 0..LAST_WORDS {
+            match self.look(rank, GLANCE) {
+                Ok(Some(RankAction::Request(Request::Abort { code }))) => {
+                    self.place(rank).aborts = Some(code);
+                    return Some(code);
+                }
+                Ok(Some(RankAction::Request(_))) => {}
+                _ => break,
             }
         }
         None

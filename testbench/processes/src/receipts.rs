@@ -4,32 +4,33 @@
 //! times; if there is none until the process has nothing more to do, a packet of its own does. Messages between two ranks arrive in the order in
 //! which they were sent, so a receipt is the number of those that have come.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Receipts between the host and one other rank.
 #[derive(Debug, Clone, Default)]
-struct Peer {
+struct PeerReceipts {
     /// Tokens of messages to the rank that have no receipt yet, the oldest first.
     tokens: VecDeque<u64>,
     /// Number of own messages with receipts.
     confirmed: u64,
     /// Number of messages of the rank that want one.
     taken: u64,
-    /// Number of those that the rank knows of.
-    told: u64,
 }
 
 /// The receipts of a rank.
 #[derive(Debug)]
 pub(crate) struct Receipts {
-    peers: Vec<Peer>,
+    peers: Vec<PeerReceipts>,
+    /// Ranks that have not been told of all of their messages.
+    owed: BTreeSet<usize>,
 }
 
 impl Receipts {
     /// Receipts of a rank among so many.
     pub(crate) fn new(ranks: usize) -> Self {
         Self {
-            peers: vec![Peer::default(); ranks],
+            peers: vec![PeerReceipts::default(); ranks],
+            owed: BTreeSet::new(),
         }
     }
 
@@ -41,21 +42,20 @@ impl Receipts {
     /// A message that wants a receipt has come from a rank.
     pub(crate) fn owe(&mut self, from: usize) {
         self.peers[from].taken += 1;
+        self.owed.insert(from);
     }
 
     /// The receipt for the next packet to a rank: the number of its messages that have come; 0: it knows of all.
     pub(crate) fn pay(&mut self, to: usize) -> u64 {
-        let peer = &mut self.peers[to];
-        if peer.told == peer.taken {
-            return 0;
+        match self.owed.remove(&to) {
+            true => self.peers[to].taken,
+            false => 0,
         }
-        peer.told = peer.taken;
-        peer.taken
     }
 
     /// A rank that has not been told of all of its messages.
     pub(crate) fn debt(&self) -> Option<usize> {
-        self.peers.iter().position(|peer| peer.told < peer.taken)
+        self.owed.first().copied()
     }
 
     /// A receipt has come from a rank. Gives the tokens of the messages that it tells of.
