@@ -1,18 +1,18 @@
-//! The process: its socket to the world, its clock, and all that its calls have made. One-sided operations have a file of their own (`one_sided`).
+//! The process: its socket to the world, and all that its calls have made. Its time (`time`) and one-sided operations (`one_sided`) have
+//! files of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use lanigon_line::{Line, clock, compute};
 use lanigon_requests::{
-    Answer, Class, Decoder, Envelope, Hello, LONGEST_NS, Message, Poll, Request, SOCKET_VARIABLE,
-    VERSION, Welcome,
+    Answer, Class, Decoder, Envelope, Hello, Message, Request, SOCKET_VARIABLE, VERSION, Welcome,
 };
 
 use crate::collective::{self, MpiLibrary};
@@ -26,25 +26,13 @@ mod boards;
 mod end;
 mod one_sided;
 mod spawn;
+mod time;
 
 pub use boards::{begin_collective, take_result};
 pub use end::{begin_abort, begin_finalize};
 pub use spawn::{begin_spawn, end_spawn};
+pub use time::{count_computation, count_computed, now_ns, pass_ns, poll, time_ns};
 
-/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for long waits
-/// for a part of that, up to a limit: MPI libraries read the clock while they wait.
-const QUANTUM_NS: u64 = 1000;
-const QUANTUM_PARTS: u64 = 32;
-const LONGEST_QUANTUM_NS: u64 = 20_000;
-/// Reading the clock takes so long, in ns. Of a process that has done nothing else for long it takes a part of that time, up to a limit: loops that wait
-/// for seconds end.
-const CLOCK_NS: u64 = 25;
-const CLOCK_PARTS: u64 = 4096;
-const LONGEST_CLOCK_NS: u64 = 1000;
-/// A process that only reads the clock tells the world after so long: what it does to others' memory, and their messages, go on. One that has done
-/// nothing else for long tells after a part of that time, up to a limit.
-const UNTOLD_NS: u64 = 10_000;
-const LONGEST_UNTOLD_NS: u64 = 100_000;
 /// So often a process finds nothing before it is held.
 const LOOKS: u32 = 2;
 /// Most polls that are answered here while the world is stalled.
@@ -114,6 +102,8 @@ pub struct Process {
     /// Whether the world has carried out requests since its last answer: they have taken time.
     has_asked: bool,
     clock_reads: u32,
+    /// The program has called `MPI_Finalize`.
+    is_finalizing: bool,
     /// Simulated time at which something was done last, in ns.
     active_ns: u64,
     vain_looks: u32,
@@ -147,6 +137,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     spent_ns: 0,
     has_asked: false,
     clock_reads: 0,
+    is_finalizing: false,
     active_ns: 0,
     vain_looks: 0,
     waits: false,
@@ -164,10 +155,8 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     withdrawn: Vec::new(),
 });
 
-/// Whether this process has simulated time. Relaxed as [`LAST_NS`] and [`SOCKET`]: everything else is behind the mutex of the process.
+/// Whether this process has simulated time. Relaxed as [`SOCKET`]: everything else is behind the mutex of the process.
 static CONNECTED: AtomicBool = AtomicBool::new(false);
-/// The time that was read last, in ns.
-static LAST_NS: AtomicU64 = AtomicU64::new(0);
 /// The descriptor of the line, for a child, which closes it.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
 /// Name of this library in messages.
@@ -305,100 +294,12 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
     }
 }
 
-/// Tells the world that the process has nothing to do.
-pub fn poll() -> bool {
-    {
-        let process = &mut *lock();
-        if process.skips > 0 && process.clock_reads == 0 {
-            process.skips -= 1;
-            thread::yield_now();
-            return false;
-        }
-    }
-    ask(|process| {
-        let waited_ns = process.time_ns.saturating_sub(process.active_ns);
-        let quantum_ns = (waited_ns / QUANTUM_PARTS).clamp(QUANTUM_NS, LONGEST_QUANTUM_NS);
-        let limit_ns = (process.clock_reads > 0).then_some(quantum_ns);
-        process.idle(limit_ns)
-    })
-}
-
 /// Whether the process has not left the network.
 pub fn takes_part() -> bool {
     lock().endpoints.iter().any(Option::is_some)
 }
 
-/// Lets so much simulated time pass, in ns, or less if something comes. `false` if another thread waits for the world.
-pub fn pass_ns(limit_ns: u64) -> bool {
-    ask(|process| process.idle(Some(limit_ns.min(LONGEST_NS))))
-}
-
-/// Simulated time in ns. Reading it takes no time.
-pub fn time_ns() -> u64 {
-    let process = lock();
-    process.time_ns + process.spent_ns
-}
-
-/// Simulated time in ns. Reading it takes time.
-pub fn now_ns() -> u64 {
-    // A handler of signals that reads the clock may have interrupted a call.
-    let Ok(mut process) = PROCESS.try_lock() else {
-        return LAST_NS.load(Ordering::Relaxed);
-    };
-    let idle_ns = (process.time_ns + process.spent_ns).saturating_sub(process.active_ns);
-    process.spent_ns += (idle_ns / CLOCK_PARTS).clamp(CLOCK_NS, LONGEST_CLOCK_NS);
-    process.spent_ns += compute::computed_ns();
-    let untold_ns = (idle_ns / QUANTUM_PARTS).clamp(UNTOLD_NS, LONGEST_UNTOLD_NS);
-    if process.spent_ns >= untold_ns {
-        drop(process);
-        ask(|process| process.idle(Some(0)));
-        process = lock();
-    } else if process.has_asked {
-        drop(process);
-        // Only the world knows what the requests since its last answer have taken.
-        ask(|process| Request::Time {
-            spent_ns: process.take_spent(),
-        });
-        process = lock();
-    }
-    process.clock_reads += 1;
-    let now_ns = process.time_ns + process.spent_ns;
-    LAST_NS.store(now_ns, Ordering::Relaxed);
-    now_ns
-}
-
-/// Counts what this thread has computed, if computation takes time.
-pub fn count_computed() {
-    lock().spent_ns += compute::computed_ns();
-}
-
-/// The program wants its computation to take time from now on, or not.
-pub fn count_computation(wanted: bool) {
-    count_computed();
-    compute::count(wanted);
-}
-
 impl Process {
-    /// Takes the processor time since the last request, with that of the program's own computation if it takes any.
-    fn take_spent(&mut self) -> u64 {
-        std::mem::take(&mut self.spent_ns) + compute::computed_ns()
-    }
-
-    /// A poll of a process that has nothing to do for so long, in ns.
-    fn idle(&mut self, limit_ns: Option<u64>) -> Request {
-        self.clock_reads = 0;
-        let endpoints = self.endpoints.iter().flatten();
-        let receives: usize = endpoints.map(Endpoint::waiting).sum();
-        Request::Poll {
-            spent_ns: self.take_spent(),
-            poll: Poll {
-                limit_ns,
-                receives: receives as u32,
-                sends: (self.unfinished.len() + self.running_collectives()) as u32,
-            },
-        }
-    }
-
     fn request(&mut self, request: &Request) {
         let mut bytes = Vec::new();
         request.write(&mut bytes);

@@ -9,6 +9,7 @@ pub fn begin_finalize() {
     if is_connected() {
         let mut process = lock();
         let spent_ns = process.take_spent();
+        process.is_finalizing = true;
         process.request(&Request::Finalize { spent_ns });
     }
 }
