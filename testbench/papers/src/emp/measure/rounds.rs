@@ -56,6 +56,16 @@ impl Rounds {
         precision: 0.0,
     };
 
+    /// So many rounds at least.
+    #[must_use]
+    pub fn at_least(self, rounds: usize) -> Self {
+        Self {
+            least: self.least.max(rounds),
+            most: self.most.max(rounds),
+            ..self
+        }
+    }
+
     /// Largest number of rounds.
     #[must_use]
     pub const fn all(&self) -> usize {
