@@ -11,7 +11,6 @@
 //!
 //! The calls of several threads leave together, in the order in which the threads were made: so their order does not depend on the machine.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env;
 use std::os::fd::IntoRawFd;
@@ -21,27 +20,22 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::Line;
-use lanigon_line::clock::{self, TimeSource};
+use lanigon_line::clock;
 use lanigon_line::compute;
 use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
 use lanigon_line::real::{others_sleep, real_ns, real_sleep, start_helper, thread};
 use lanigon_requests::{
-    Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, LONGEST_NS, Poll, RANK_VARIABLE, Refusal,
-    Request, SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
+    Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal, Request,
+    SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
 };
-use libc::{c_char, c_int, c_long, c_void, pollfd};
+use libc::{c_char, c_int, c_long, pollfd};
 
 use crate::{system, table};
 
+mod time;
+
 /// Name of this library in messages.
 pub const NAME: &str = "sockets";
-/// Reading the clock takes so long, in ns.
-const CLOCK_NS: u64 = 25;
-/// So many looks at the clock between two calls of a thread cost nothing, in a process of several threads: how often locks look depends on
-/// the machine.
-const FREE_LOOKS: u64 = 1000;
-/// A process of one thread that only reads the clock tells the world after so long, in ns: others go on, and the run may end.
-const UNTOLD_NS: u64 = 100_000;
 /// Descriptors of programs are usually below this.
 const LINE_DESCRIPTOR: c_int = 900;
 /// Pause between two looks at the other threads, in ns of real time.
@@ -132,12 +126,6 @@ static RANK: AtomicU32 = AtomicU32::new(0);
 static SIZE: AtomicU32 = AtomicU32::new(1);
 static OWN: AtomicI32 = AtomicI32::new(0);
 static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
-thread_local! {
-    /// Looks of this thread at the clock since its last call.
-    static LOOKS: Cell<u64> = const { Cell::new(0) };
-    /// Simulated time that this thread has computed since its last call, in ns.
-    static COMPUTED_NS: Cell<u64> = const { Cell::new(0) };
-}
 /// Simulated time of the last answer, in ns, also for a handler of signals that has interrupted a call.
 static TIME_NS: AtomicU64 = AtomicU64::new(0);
 /// C's flag that says whether the process has one thread.
@@ -285,83 +273,8 @@ fn start(line: Line) {
     }
     table::inherit();
     CONNECTED.store(true, Ordering::Relaxed);
-    clock::start(&TIME);
+    clock::start(&time::TIME);
     compute::resume();
-}
-
-/// Simulated time of this process, for all of its code.
-static TIME: TimeSource = TimeSource {
-    now_ns: |_: *const c_void| is_connected().then(now_ns),
-    lets_pass: |_| is_connected(),
-    pass,
-    await_condition,
-};
-
-/// A call that waits for nothing but its limit.
-fn limit_only() -> SocketCall {
-    let (items, outside) = (Vec::new(), false);
-    SocketCall::Wait { items, outside }
-}
-
-/// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
-fn pass(mut limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
-    loop {
-        let other = lock.map_or(OtherEnd::Descriptors(Vec::new()), OtherEnd::Lock);
-        let step_ns = limit_ns.min(LONGEST_NS);
-        let has_passed = wait(limit_only(), Some(step_ns), other).is_some();
-        limit_ns -= step_ns;
-        if !has_passed || limit_ns == 0 {
-            return has_passed;
-        }
-    }
-}
-
-/// Waits for a condition, for so long at most, in ns.
-///
-/// # Safety
-/// The thread may wait for it.
-unsafe fn await_condition(condition: AwaitedCondition, limit_ns: u64) -> c_int {
-    if limit_ns == 0 {
-        // SAFETY: the caller's promise.
-        return unsafe { condition.wait(Some(0)) };
-    }
-    let (number, has_helper) = {
-        let mut world = lock();
-        let other = OtherEnd::Condition(condition);
-        let number = world.insert(limit_only(), Some(limit_ns), other);
-        (number, world.ask_for_help())
-    };
-    // SAFETY: the caller's promise.
-    let done = unsafe { condition.wait((!has_helper).then_some(limit_ns)) };
-    let is_late = lock().end(number).is_some();
-    CHANGED.notify_all();
-    match done {
-        // A wait for a condition may end without a reason.
-        0 if is_late && limit_ns <= LONGEST_NS => libc::ETIMEDOUT,
-        done => done,
-    }
-}
-
-/// Processor time of this thread since its last call, in ns.
-fn spent_ns() -> u64 {
-    let looks = LOOKS.get();
-    let free = if is_single() { 0 } else { FREE_LOOKS };
-    COMPUTED_NS.set(COMPUTED_NS.get() + compute::computed_ns());
-    looks.saturating_sub(free) * CLOCK_NS + COMPUTED_NS.get()
-}
-
-/// Simulated time in ns. Reading it takes time.
-pub fn now_ns() -> u64 {
-    LOOKS.set(LOOKS.get() + 1);
-    if spent_ns() >= UNTOLD_NS && is_single() && is_between_calls() {
-        pass(0, None);
-    }
-    TIME_NS.load(Ordering::Relaxed) + spent_ns()
-}
-
-/// Whether the process is in no call: a handler of signals may have interrupted one.
-fn is_between_calls() -> bool {
-    WORLD.try_lock().is_ok_and(|world| world.slots.is_empty())
 }
 
 /// Carries out a call. It waits for so long at most; `None`: as long as it takes.
@@ -422,15 +335,13 @@ impl World {
         self.next_slot += 1;
         let slot = Slot {
             thread: thread(),
-            request: Some((spent_ns(), limit_ns, call)),
+            request: Some((time::take_spent(), limit_ns, call)),
             ticket: 0,
             outcome: None,
             other,
             limit_ns: limit_ns.unwrap_or(u64::MAX),
             since_ns: real_ns(libc::CLOCK_MONOTONIC),
         };
-        LOOKS.set(0);
-        COMPUTED_NS.set(0);
         self.slots.insert(number, slot);
         number
     }
