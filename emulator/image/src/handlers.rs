@@ -8,14 +8,16 @@ use emulator_cpu::architecture::Transfer;
 
 /// Function of the HAL for events without a handler.
 const UNEXPECTED: &str = "::event::unexpected";
+/// Tables of a CPU alone.
+const OWN_TABLES: usize = 2;
 /// Bytes of an entry.
 const ENTRY_BYTES: u32 = 8;
 
 /// An entry of a dispatch table that leads to a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
-    /// Index of the CPU.
-    pub cpu: usize,
+    /// Index of the CPU; `None` for all, each of which has a copy of the table.
+    pub cpu: Option<usize>,
     /// Bit of the event; `None` for the idle entry.
     pub event: Option<u32>,
     /// Start address of the handler.
@@ -24,11 +26,20 @@ pub struct Handler {
     pub name: String,
 }
 
-/// Reads the image's dispatch tables: one symbol for each CPU, and the number of entries.
+impl Handler {
+    /// Whether a CPU has the handler.
+    #[must_use]
+    pub fn is_on(&self, cpu: usize) -> bool {
+        self.cpu.is_none_or(|own| own == cpu)
+    }
+}
+
+/// Reads the image's dispatch tables: the symbols of CPU A's, of CPU B's, and of one of all CPUs, and the number of entries.
 pub(super) fn read(image: &Image, (tables, entries): (&[&str], usize)) -> Vec<Handler> {
     let mut handlers = Vec::new();
-    for (cpu, symbol) in tables.iter().enumerate() {
-        let who = Initiator::Cpu(cpu as u8);
+    for (index, symbol) in tables.iter().enumerate() {
+        let cpu = (index < OWN_TABLES).then_some(index);
+        let who = Initiator::Cpu(cpu.unwrap_or_default() as u8);
         let Some(table) = image.symbols.named(symbol) else {
             continue;
         };

@@ -68,7 +68,7 @@ pub struct MemoryLimits {
     pub scratchpad_a_bytes: u32,
     /// Scratchpad of CPU B, in bytes.
     pub scratchpad_b_bytes: u32,
-    /// Symbols of the dispatch tables of each CPU's firmware, and the number of their entries.
+    /// Symbols of the dispatch tables of CPU A, of CPU B and of all CPUs, and the number of their entries.
     pub dispatch_tables: (&'static [&'static str], usize),
 }
 
@@ -81,14 +81,16 @@ pub enum Memory {
     ScratchpadA,
     /// The scratchpad of CPU B.
     ScratchpadB,
+    /// The scratchpads of all CPUs: each has a copy.
+    Scratchpads,
 }
 
 impl Memory {
-    /// The index of the CPU to which the memory belongs; `None` if all CPUs share it.
+    /// The index of the CPU to which the memory belongs; `None` if all CPUs see the same there.
     #[must_use]
     pub const fn owner(self) -> Option<usize> {
         match self {
-            Self::Sram => None,
+            Self::Sram | Self::Scratchpads => None,
             Self::ScratchpadA => Some(0),
             Self::ScratchpadB => Some(1),
         }

@@ -262,6 +262,7 @@ pub(super) fn memory_of(address: u32, name: &str, limits: &MemoryLimits) -> Memo
     match address {
         _ if address < limits.scratchpad_base => Memory::Sram,
         _ if name.starts_with(".scratch_b") => Memory::ScratchpadB,
+        _ if name.starts_with(".scratch_n") => Memory::Scratchpads,
         _ => Memory::ScratchpadA,
     }
 }
@@ -284,6 +285,11 @@ fn check_fit(
             limits.scratchpad_base,
             limits.scratchpad_b_bytes,
             "scratchpad B",
+        ),
+        Memory::Scratchpads => (
+            limits.scratchpad_base,
+            limits.scratchpad_a_bytes.min(limits.scratchpad_b_bytes),
+            "the smaller scratchpads",
         ),
     };
     let fits = |address: u64, size: u64, base: u32, bytes: u32, what: &'static str| {

@@ -26,6 +26,8 @@ const GUARD_BYTES: u32 = 4096;
 const FREE_GUARD_BYTES: u32 = 1 << 20;
 /// Main functions called by the start code, CPU A first. Without these the stack begins at the image's entry.
 const MAINS: [&str; 2] = ["__main_a", "__main_b"];
+/// Main function of all CPUs but CPU A, in an image for any number of them.
+const MAIN_OF_OTHERS: &str = "__main_any";
 /// Longest chain of calls that is followed.
 const DEPTH_LIMIT: usize = 100;
 
@@ -149,9 +151,13 @@ fn deepest(image: &Image, functions: &BTreeMap<u32, Function>, cpu: usize) -> St
     let mains = MAINS.map(|name| Some(image.symbols.named(name)?.address));
     let main = match mains == [None; MAINS.len()] {
         true => (cpu == 0).then_some(image.entry),
-        false => mains.get(cpu).copied().flatten(),
+        false => {
+            let of_all = || Some(image.symbols.named(MAIN_OF_OTHERS)?.address);
+            let own = mains.get(cpu).copied().flatten();
+            own.or_else(|| of_all().filter(|_| cpu != 0))
+        }
     };
-    let handlers = image.handlers.iter().filter(|handler| handler.cpu == cpu);
+    let handlers = image.handlers.iter().filter(|handler| handler.is_on(cpu));
     let mut worst = (0, Vec::new());
     for root in main
         .into_iter()

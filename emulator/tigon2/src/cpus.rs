@@ -148,6 +148,11 @@ impl<T> PerCpu<T> {
     pub fn each_mut(&mut self) -> &mut [T] {
         &mut self.values[..self.cpus.count().min(MOST_CPUS)]
     }
+
+    /// The values of the units that the board models.
+    pub fn of_units_mut(&mut self) -> &mut [T] {
+        &mut self.values[..self.cpus.units()]
+    }
 }
 
 impl<T> Index<usize> for PerCpu<T> {
@@ -174,7 +179,7 @@ impl<T: Value> State for PerCpu<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
-        for value in &mut self.values[..self.cpus.units()] {
+        for value in self.of_units_mut() {
             *value = T::read(from)?;
         }
         Ok(())

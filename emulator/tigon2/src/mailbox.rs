@@ -37,9 +37,10 @@ impl Mailbox {
         }
     }
 
-    /// Sets the event of mailbox `index` (below 32), after a host write of its low word.
+    /// Sets the event of mailbox `index` (below 32), after a host write of its low word. The register file has two registers, also
+    /// where no CPU B is.
     pub fn raise(&mut self, index: u32) {
-        for events in self.events.each_mut() {
+        for events in self.events.of_units_mut() {
             *events |= 1 << index;
         }
     }

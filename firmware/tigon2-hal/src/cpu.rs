@@ -3,7 +3,30 @@
 //! Each CPU's `main` gets the only value of its type. A function that may run only once on a CPU, such as
 //! the event loop, takes that value.
 
+use crate::queue::Sram;
 use crate::regs;
+
+pub use crate::any::Any;
+
+/// The CPU that executes, for code that each of several CPUs executes, one copy for each: or, for [`Any`](crate::any::Any), one copy
+/// for all.
+pub trait Executing {
+    /// Index of the CPU, 0 for CPU A.
+    fn index() -> u32;
+    /// Number of CPUs that execute the code.
+    fn cpus() -> u32;
+    /// The CPU's side of the semaphore.
+    fn semaphore() -> u32;
+    /// The CPU's mailbox event register.
+    fn mailbox_event() -> u32;
+
+    /// Takes a value for the CPU: [`rings::claim::take`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn take_claim(words: u32) -> bool {
+        rings::claim::take(&mut Sram, words, Self::index(), Self::cpus())
+    }
+}
 
 /// A CPU's own registers. Code for either CPU is generic over this trait.
 pub trait Cpu {
@@ -57,6 +80,35 @@ impl Cpu for B {
     const TIMER_REFERENCE: u32 = regs::TIMER_REFERENCE_B;
     const SEMAPHORE: u32 = regs::SEMAPHORE_B;
 }
+
+macro_rules! executing {
+    ($cpu:ident, $index:literal) => {
+        impl Executing for $cpu {
+            #[inline(always)]
+            fn index() -> u32 {
+                $index
+            }
+
+            #[inline(always)]
+            fn cpus() -> u32 {
+                2
+            }
+
+            #[inline(always)]
+            fn semaphore() -> u32 {
+                Self::SEMAPHORE
+            }
+
+            #[inline(always)]
+            fn mailbox_event() -> u32 {
+                Self::MAILBOX_EVENT
+            }
+        }
+    };
+}
+
+executing!(A, 0);
+executing!(B, 1);
 
 /// Starts CPU B, from CPU A, at the image's [`entry_b!`](crate::entry_b) function.
 pub fn start_b(_: &A) {

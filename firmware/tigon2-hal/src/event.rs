@@ -162,19 +162,38 @@ impl<T> State<T> {
 /// Loop, table, state and handlers (including inlined functions) are placed in the CPU's scratchpad.
 /// Keep big tables out of the state, and mark rarely called functions `#[inline(never)]` to keep
 /// them in SRAM.
+///
+/// `cpu: Any` declares one loop for all CPUs of a board with any number ([`any`](crate::any)): each has its own state.
 #[macro_export]
 macro_rules! dispatch {
     (
         fn $run:ident(cpu: A, state: $state:ty = $initial:expr);
         $($event:ident => $handler:expr),* $(,)?
     ) => {
-        $crate::__dispatch! { "a", A, $run, $state, $initial, $($event => $handler,)* }
+        $crate::__dispatch! {
+            "a", A, <$crate::cpu::A as $crate::cpu::Cpu>::EVENT,
+            ["la    $s0, {registers}", registers = const $crate::regs::BASE], $run, $state, $initial,
+            $($event => $handler,)*
+        }
     };
     (
         fn $run:ident(cpu: B, state: $state:ty = $initial:expr);
         $($event:ident => $handler:expr),* $(,)?
     ) => {
-        $crate::__dispatch! { "b", B, $run, $state, $initial, $($event => $handler,)* }
+        $crate::__dispatch! {
+            "b", B, <$crate::cpu::B as $crate::cpu::Cpu>::EVENT,
+            ["la    $s0, {registers}", registers = const $crate::regs::BASE], $run, $state, $initial,
+            $($event => $handler,)*
+        }
+    };
+    (
+        fn $run:ident(cpu: Any, state: $state:ty = $initial:expr);
+        $($event:ident => $handler:expr),* $(,)?
+    ) => {
+        $crate::__dispatch! {
+            "n", Any, $crate::any::EVENT, [".set noat\nmove  $s0, {registers}\n.set at", registers = in(reg) $crate::any::event_base()], $run, $state, $initial,
+            $($event => $handler,)*
+        }
     };
 }
 
@@ -196,7 +215,7 @@ macro_rules! __table_index {
 #[allow_internal_unsafe]
 macro_rules! __dispatch {
     (
-        $letter:literal, $cpu:ident, $run:ident, $state:ty, $initial:expr,
+        $letter:literal, $cpu:ident, $register:expr, [$base:literal, $($registers:tt)*], $run:ident, $state:ty, $initial:expr,
         $($event:ident => $handler:expr,)*
     ) => {
         /// Handles events for ever, after `first` has initialised the state.
@@ -257,7 +276,7 @@ macro_rules! __dispatch {
                 ".set pop",
                 ".text",
                 $(const $crate::__table_index!($event), sym $event,)*
-                event = const <$crate::cpu::$cpu as $crate::cpu::Cpu>::EVENT,
+                event = const $register,
                 pri = const $crate::event::pri(8, 8, 26),
                 joff = const $crate::event::joff(17, 8),
                 unexpected = sym $crate::event::unexpected,
@@ -269,12 +288,12 @@ macro_rules! __dispatch {
                 // SAFETY: the loop takes over this CPU with a fresh stack and never returns.
                 unsafe {
                     ::core::arch::asm!(
-                        "la    $s0, {registers}",
+                        $base,
                         concat!("la    $s1, __dispatch_table_", $letter),
                         concat!("la    $s2, __dispatch_", $letter),
                         "la    $sp, __stack_top",
                         concat!("j     __dispatch_", $letter),
-                        registers = const $crate::regs::BASE,
+                        $($registers)*,
                         options(noreturn),
                     )
                 }

@@ -6,6 +6,7 @@
 //! | wait for events | [`dispatch!`], [`event`] |
 //! | talk to the host | [`mailbox`], [`sram`], [`dma`] |
 //! | send and receive frames | [`mac`], [`rings`] |
+//! | run on any number of CPUs | [`any`] |
 //! | share with the other CPU | [`semaphore`], [`event::raise`], [`queue`], [`claim`], [`dma::SoftwareAssist`] |
 //! | keep time | [`timer`] |
 //! | report events | [`probe`]: [`log!`], [`event!`], [`fail!`], [`stage_enter!`], [`wait_enter!`], [`panic_hook!`] |
@@ -37,6 +38,7 @@
 // Editors check firmware for the machine of its author, whose registers are wider.
 #![cfg_attr(not(target_arch = "mips"), allow(asm_sub_register))]
 
+pub mod any;
 pub mod claim;
 pub mod cpu;
 pub mod dma;

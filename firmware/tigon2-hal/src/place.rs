@@ -59,6 +59,13 @@ macro_rules! scratchpad_b {
     ($($items:tt)*) => { $crate::__scratchpad! { ".scratch_b", $($items)* } };
 }
 
+/// Places functions and statics in the scratchpads of all CPUs, in an image for any number of them ([`any`](crate::any)): each has a
+/// copy, of statics too.
+#[macro_export]
+macro_rules! scratchpad_n {
+    ($($items:tt)*) => { $crate::__scratchpad! { ".scratch_n", $($items)* } };
+}
+
 /// Implements [`scratchpad_a!`], one item at a time.
 #[doc(hidden)]
 #[macro_export]

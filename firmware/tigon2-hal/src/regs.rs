@@ -11,12 +11,12 @@ pub use defs::tigon2::regs::*;
 
 pub use defs::tigon2::map::REGISTER_BASE as BASE;
 
-use defs::tigon2::map::REGISTER_BYTES;
+use defs::tigon2::banks::BANKS_END;
 
-/// Address of a register. `offset` is a multiple of 4 below 0x400.
+/// Address of a register. `offset` is a multiple of 4, below 0x400 on the chip.
 #[inline(always)]
 fn address(offset: u32) -> *mut u32 {
-    debug_assert!(offset < REGISTER_BYTES && offset.is_multiple_of(4));
+    debug_assert!(offset < BANKS_END && offset.is_multiple_of(4));
     let base: u32;
     // SAFETY: one instruction that produces a constant; `pure` lets uses share it.
     unsafe {

@@ -62,6 +62,14 @@ fn images_of_emp_leave_room() {
         let json: Value = serde_json::from_str(&json).unwrap();
         lines.extend(full(image, &log, &json["memories"]));
     }
+    // With 1 MB of SRAM it has room there.
+    let json = lanigon(&["image", "--json", "--board", "tigon-n", "emp-dyn-n"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    lines.extend(full(
+        "emp-dyn-n",
+        &format!("{USED}00000"),
+        &json["memories"],
+    ));
     assert!(lines.is_empty(), "{}", lines.join("\n"));
 }
 

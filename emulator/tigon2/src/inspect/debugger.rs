@@ -29,7 +29,11 @@ use emulator_image::{LostReturn, MemoryLimits};
 use emulator_observe::names::BoardNames;
 
 /// Symbols of our firmware's dispatch tables.
-const DISPATCH_TABLES: [&str; 2] = ["__dispatch_table_a", "__dispatch_table_b"];
+const DISPATCH_TABLES: [&str; 3] = [
+    "__dispatch_table_a",
+    "__dispatch_table_b",
+    "__dispatch_table_n",
+];
 
 // The stack-overflow map ends where the scratchpads begin: an image's parts lie below that address or in a scratchpad.
 const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);

@@ -10,11 +10,12 @@ use emp::nic::{Arrival, Completion, Event, HostAddress, RxFrame, Stage};
 use emp::roles::{Base, Roles};
 use emp::{ACTIVE_SLOTS, Nic};
 use emp_common::{chip, queues as common};
-use tigon2_hal::cpu::{A, B, Cpu};
+use tigon2_hal::cpu::{A, Cpu, Executing};
 use tigon2_hal::queue::{Consumer, Memory, Producer, Sram};
 use tigon2_hal::rings::Bell;
 use tigon2_hal::{event, regs, semaphore, sram, timer};
 
+use crate::board;
 use crate::queues::{self, LANES};
 
 /// Mailboxes of the matcher.
@@ -22,7 +23,7 @@ const MATCHER_MAILBOXES: u32 = 1 << MAILBOX_RECEIVE | 1 << MAILBOX_CANCEL;
 /// Mailboxes of sender and matcher: the sender takes what is in the register of CPU A, the matcher what is in that of CPU B.
 const BOTH_MAILBOXES: u32 = 1 << MAILBOX_COMMAND;
 /// Time from now at which a disarmed timer expires: the latest, 35 minutes.
-const NEVER_US: u32 = i32::MAX as u32;
+pub const NEVER_US: u32 = i32::MAX as u32;
 
 /// DMA and MAC, the same for all roles: each uses its own part.
 type Hardware = chip::Chip<A, Base>;
@@ -54,8 +55,8 @@ impl<R: Roles> Chip<R> {
 
     /// Continues on CPU `C`.
     #[inline(always)]
-    pub fn move_to<C: Cpu>(&mut self) {
-        self.side = C::SEMAPHORE;
+    pub fn move_to<C: Executing>(&mut self) {
+        self.side = C::semaphore();
     }
 
     #[inline(always)]
@@ -102,7 +103,7 @@ impl<R: Roles> Chip<R> {
         }
     }
 
-    /// Written mailboxes of the role: its own, and those of which the other role takes the other CPU's event.
+    /// Written mailboxes of the role: its own, and those of which each role takes one CPU's event.
     #[inline(always)]
     fn mail() -> (u32, u32) {
         let (of_a, of_b) = (
@@ -117,7 +118,7 @@ impl<R: Roles> Chip<R> {
         }
     }
 
-    /// Whether mailboxes of the role are written: the other CPU may have taken what this one has seen.
+    /// Whether mailboxes of the role are written: another CPU may have taken what this one has seen.
     #[inline(always)]
     pub fn has_mail(&self) -> bool {
         let (own, once) = Self::mail();
@@ -134,18 +135,16 @@ impl<R: Roles> Chip<R> {
     };
 }
 
-/// Raises a software event, which both CPUs see: its bits in both event registers are always the same. Under the semaphore.
+/// Raises a software event, which all CPUs see: its bits in their event registers are always the same. Under the semaphore.
 #[inline(always)]
 fn raise(bit: u32) {
-    event::raise::<A>(bit);
-    event::raise::<B>(bit);
+    board::each_event_register(|register| regs::set(register, 1 << bit));
 }
 
 /// Clears a software event. Under the semaphore.
 #[inline(always)]
 fn clear(bit: u32) {
-    event::clear::<A>(bit);
-    event::clear::<B>(bit);
+    board::each_event_register(|register| regs::clear(register, 1 << bit));
 }
 
 // One copy of each of these, for the little memory that is left.
@@ -311,14 +310,9 @@ impl<R: Roles> Nic for Chip<R> {
         semaphore::spin_unlock_at(self.side);
     }
 
-    // The chip has a timer's reference per CPU, hence one for each role that waits for times.
     #[inline(always)]
     fn arm_timer(&mut self, at_us: u32) {
-        if R::SENDER {
-            timer::set_at::<A>(at_us);
-        } else {
-            timer::set_at::<B>(at_us);
-        }
+        board::arm_timer::<R>(at_us);
     }
 
     #[inline(always)]
@@ -333,6 +327,7 @@ impl<R: Roles> Nic for Chip<R> {
         let (in_a, in_b) = if R::SENDER { (once, 0) } else { (0, once) };
         regs::write(regs::MAILBOX_EVENT_A, own | in_a);
         regs::write(regs::MAILBOX_EVENT_B, own | in_b);
+        board::clear_further_mailboxes(own | once);
         own | once
     }
 

@@ -5,10 +5,10 @@ use defs::emp::control::COMMAND;
 use emp::ACTIVE_SLOTS;
 use emp::jobs::Queue;
 use emp::roles::Roles;
-use tigon2_hal::claim;
-use tigon2_hal::layout::Layout;
 use tigon2_hal::probe::Published;
 use tigon2_hal::queue::{self, Sram};
+
+use crate::board;
 
 /// Roles, each with a claim.
 const ROLES: u32 = 4;
@@ -24,14 +24,14 @@ pub const ANSWERS: usize = FETCHES + 1;
 const MATCHER_ENTRIES: u32 = 32;
 
 /// Start of the queues' memory; the claims are there.
-pub const BASE: u32 = Layout::DEFAULT.free_end() - offset(LANES);
-/// Bytes of all claims, of 8 bytes each.
-const CLAIM_BYTES: u32 = 4 * claim::WORDS * ROLES;
+pub const BASE: u32 = board::FREE_END - offset(LANES);
+/// Bytes of all claims.
+const CLAIM_BYTES: u32 = 4 * board::CPUS * ROLES;
 
 /// Address of the claim of a role, by its number.
 #[must_use]
 pub const fn claim_of(role: u32) -> u32 {
-    BASE + 4 * claim::WORDS * role
+    BASE + 4 * board::CPUS * role
 }
 
 /// A lane's number of entries, and the words of each.
@@ -99,7 +99,7 @@ pub const fn second(queue: Queue) -> Option<usize> {
 /// Words by which CPUs and host tell each other how far they are: the command to start, the claims, and the indices of each lane.
 pub const PUBLISHED: [Published; 10] = [
     Published::words("command", COMMAND, 1),
-    Published::words("claims of roles", BASE, claim::WORDS * ROLES),
+    Published::words("claims of roles", BASE, board::CPUS * ROLES),
     indices("queue of frames", Queue::Frames as usize),
     indices("queue of acks", Queue::Acks as usize),
     indices("queue of reports", Queue::Reports as usize),
@@ -114,7 +114,7 @@ const fn indices(name: &'static str, lane: usize) -> Published {
     Published::words(name, place(lane).indices(), queue::Queue::INDICES)
 }
 
-/// Empties all lanes, before CPU B starts.
+/// Empties all lanes, before other CPUs use them.
 pub fn reset() {
     for lane in 0..LANES {
         place(lane).reset(&mut Sram);

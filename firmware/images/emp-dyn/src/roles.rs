@@ -4,10 +4,11 @@ use defs::emp::control::{MAILBOX_CANCEL, MAILBOX_COMMAND, MAILBOX_RECEIVE};
 use emp::nic::Arrival;
 use emp::roles::{OnlyDeliverer, OnlyMatcher, OnlySender, OnlyTransmitter, Roles};
 use emp::{Emp, MemoryPlan, Tables};
-use tigon2_hal::claim::{Claimant, Claimed};
-use tigon2_hal::cpu::A;
+use tigon2_hal::claim::Claimed;
+use tigon2_hal::cpu::Executing;
 use tigon2_hal::{Singleton, event, log, regs, semaphore};
 
+use crate::board::{self, First};
 use crate::chip::Chip;
 use crate::queues::claim_of;
 
@@ -73,15 +74,15 @@ pub fn unmask() {
     event::set_mask(EVENTS);
 }
 
-/// Masks events whose role the other CPU has.
+/// Masks events whose role another CPU has.
 #[inline(always)]
 fn mask(events: u32) {
     event::set_mask(event::mask() & !events | 1 << event::SOFT_AGAIN);
 }
 
-/// Does `work` with a role's engine on CPU `C`, or masks the role's events if the other CPU has it; returns whether it was free.
+/// Does `work` with a role's engine on CPU `C`, or masks the role's events if another CPU has it; returns whether it was free.
 #[inline(always)]
-pub fn serve<C: Claimant, R: Roles, const CLAIM: u32>(
+pub fn serve<C: Executing, R: Roles, const CLAIM: u32>(
     role: &Shared<R, CLAIM>,
     work: fn(&mut Engine<R>),
 ) -> bool {
@@ -99,20 +100,19 @@ pub fn serve<C: Claimant, R: Roles, const CLAIM: u32>(
     free
 }
 
-/// Handles written mailboxes on CPU `C`: those of each role, if the other CPU does not have it. The arguments do work with an engine.
+/// Handles written mailboxes on CPU `C`: those of each role, if no other CPU has it. The arguments do work with an engine.
 #[inline(always)]
-pub fn serve_mailboxes<C: Claimant>(
+pub fn serve_mailboxes<C: Executing>(
     sender: fn(fn(&mut Sender)) -> bool,
     matcher: fn(fn(&mut Matcher)) -> bool,
 ) {
-    let written = regs::read(C::MAILBOX_EVENT);
+    let written = regs::read(C::mailbox_event());
     let both = 1 << MAILBOX_COMMAND;
     let own = 1 << MAILBOX_RECEIVE | 1 << MAILBOX_CANCEL;
-    // The register of a CPU shows the commands of one role: see `take_mailboxes`.
-    let (of_sender, of_matcher) = match C::MAILBOX_EVENT {
-        regs::MAILBOX_EVENT_A => (!own, own),
-        _ => (!(own | both), own | both),
-    };
+    // Which role has taken the commands: see `take_mailboxes`.
+    let (for_sender, for_matcher) = board::sees_common_mail(C::index());
+    let of_sender = !own & if for_sender { u32::MAX } else { !both };
+    let of_matcher = own | if for_matcher { both } else { 0 };
     let sent = written & of_sender == 0 || sender(on_transmit_mailbox);
     let received = written & of_matcher == 0 || matcher(on_receive_mailbox);
     if !(sent && received) {
@@ -124,11 +124,11 @@ pub fn serve_mailboxes<C: Claimant>(
 #[cold]
 pub fn start(base: u32, end: u32) {
     let memory = MemoryPlan::at(base);
-    SENDER.reset();
-    TRANSMITTER.reset();
-    MATCHER.reset();
-    DELIVERER.reset();
-    SENDER.with::<A>(|engine| {
+    SENDER.reset::<First>();
+    TRANSMITTER.reset::<First>();
+    MATCHER.reset::<First>();
+    DELIVERER.reset::<First>();
+    SENDER.with::<First>(|engine| {
         let engine = engine.insert(Emp::new(Chip::new(), SENDER_TABLES.take(), memory));
         engine.publish();
         log!(
@@ -136,8 +136,8 @@ pub fn start(base: u32, end: u32) {
             base,
             end
         );
-        // CPU B runs already: what both change, it changes under the semaphore.
-        while !semaphore::locked::<A, _>(|| engine.poll_start()) {}
+        // Others may run already: what several change, each changes under the semaphore.
+        while !semaphore::locked_at(First::semaphore(), || engine.poll_start()) {}
     });
     begin(
         &TRANSMITTER,
@@ -157,10 +157,10 @@ pub fn start(base: u32, end: u32) {
 #[cold]
 fn begin<R: Roles, const CLAIM: u32>(role: &Shared<R, CLAIM>, mut engine: Engine<R>) {
     engine.begin();
-    role.with::<A>(|place| *place = Some(engine));
+    role.with::<First>(|place| *place = Some(engine));
 }
 
-/// Handlers in SRAM: both CPUs execute the same code.
+/// Handlers in SRAM: all CPUs execute the same code.
 macro_rules! handlers {
     ($($name:ident),*) => {
         $(

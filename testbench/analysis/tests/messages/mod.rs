@@ -18,8 +18,14 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 use lanigon_worlds::wire_times::FrameTimes;
 
 /// Images of all schemes.
-const IMAGES: [&str; 6] = [
-    "emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr", "emp-dyn",
+const IMAGES: [&str; 7] = [
+    "emp-base",
+    "emp-so",
+    "emp-ro",
+    "emp-dsr",
+    "emp-sr",
+    "emp-dyn",
+    "emp-dyn-n",
 ];
 
 /// Messages of a scenario's run, and their ledgers.
@@ -46,5 +52,10 @@ fn network(image: &str, nodes: u32, more: &str) -> String {
         2 => "topology = \"pair\"".into(),
         nodes => format!("topology = \"star\"\nnodes = {nodes}"),
     };
-    format!("image = \"{image}\"\n[network]\n{topology}\n{more}")
+    let board = if image == "emp-dyn-n" {
+        "tigon-n"
+    } else {
+        "tigon2"
+    };
+    format!("board = \"{board}\"\nimage = \"{image}\"\n[network]\n{topology}\n{more}")
 }

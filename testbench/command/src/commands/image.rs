@@ -164,6 +164,7 @@ const fn memory_name(memory: Memory) -> &'static str {
         Memory::Sram => "sram",
         Memory::ScratchpadA => "scratchpad_a",
         Memory::ScratchpadB => "scratchpad_b",
+        Memory::Scratchpads => "scratchpads",
     }
 }
 
@@ -199,7 +200,7 @@ impl ImageDocument {
         };
         let names = names_of(BOARD_NAMES, limits.board).unwrap_or(&NO_BOARD);
         let handlers = image.handlers.iter().map(|handler| HandlerRow {
-            cpu: cpu_name(names, handler.cpu),
+            cpu: handler.cpu.map_or("cpus", |cpu| cpu_name(names, cpu)),
             event: handler
                 .event
                 .map_or("none", |bit| (names.event)(bit).unwrap_or("software")),
@@ -307,6 +308,7 @@ fn memories(image: &Image, limits: &MemoryLimits) -> Vec<MemoryUse> {
             .filter(|section| section.memory == memory);
         inside.map(|section| section.size_bytes).sum()
     };
+    let shared = used(Memory::Scratchpads);
     let row = |memory, copies, size_bytes| MemoryUse {
         memory: memory_name(memory),
         used_bytes: used(memory) + copies,
@@ -314,8 +316,8 @@ fn memories(image: &Image, limits: &MemoryLimits) -> Vec<MemoryUse> {
     };
     let rows = [
         row(Memory::Sram, copies, limits.sram_bytes),
-        row(Memory::ScratchpadA, 0, limits.scratchpad_a_bytes),
-        row(Memory::ScratchpadB, 0, limits.scratchpad_b_bytes),
+        row(Memory::ScratchpadA, shared, limits.scratchpad_a_bytes),
+        row(Memory::ScratchpadB, shared, limits.scratchpad_b_bytes),
     ];
     rows.into_iter().filter(|row| row.size_bytes > 0).collect()
 }

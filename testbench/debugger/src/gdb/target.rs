@@ -240,7 +240,7 @@ impl Cpus {
         let sections = self.session.image().sections.iter();
         let mut owners = sections.filter_map(|section| {
             let cpu = match section.memory {
-                Memory::Sram => return None,
+                Memory::Sram | Memory::Scratchpads => return None,
                 Memory::ScratchpadA => CpuId::new(0),
                 Memory::ScratchpadB => CpuId::new(1),
             };

@@ -1,6 +1,8 @@
 //! Schemes with two CPUs: the exchanges of one CPU with the images of the other schemes.
 
-use super::support::{Streams, pair, use_image};
+use cases::runs_long;
+
+use super::support::{Streams, pair, use_cpus, use_image};
 use super::{bad_posts, exchange, host_calls, resets, wire};
 
 /// Tests that every scheme must pass.
@@ -12,7 +14,6 @@ const CHECKS: &[fn()] = &[
     wire::every_bad_frame_is_counted_for_what_it_is,
     bad_posts::nonsense_is_refused_and_nobody_else_notices,
     bad_posts::a_receive_that_is_posted_again_is_counted,
-    bad_posts::where_nothing_answers_nothing_happens,
     host_calls::whichever_of_several_transfers_is_over_first,
     host_calls::a_cancelled_receive_takes_no_message,
     host_calls::a_message_that_came_first_is_not_cancelled,
@@ -25,6 +26,9 @@ const CHECKS: &[fn()] = &[
     streams_both_ways,
     streams_of_small_frames,
 ];
+
+/// Tests of what the chip alone has.
+const CHECKS_OF_CHIP: &[fn()] = &[bad_posts::where_nothing_answers_nothing_happens];
 
 fn streams_both_ways() {
     Streams::new(1, 1_000, 65_536).run(&mut pair());
@@ -45,6 +49,14 @@ fn streams_of_small_frames() {
 
 fn check(image: &str) {
     use_image(image);
+    for check in CHECKS.iter().chain(CHECKS_OF_CHIP) {
+        check();
+    }
+}
+
+fn check_on_cpus(count: u32) {
+    use_image("emp-dyn-n");
+    use_cpus(count);
     for check in CHECKS {
         check();
     }
@@ -73,4 +85,22 @@ fn sr() {
 #[test]
 fn dynamic() {
     check("emp-dyn");
+}
+
+#[test]
+fn dynamic_on_one_cpu() {
+    check_on_cpus(1);
+}
+
+#[test]
+fn dynamic_on_three_cpus() {
+    check_on_cpus(3);
+}
+
+#[test]
+fn dynamic_on_eight_cpus() {
+    if !runs_long("EMP on eight CPUs") {
+        return;
+    }
+    check_on_cpus(8);
 }

@@ -1,7 +1,7 @@
 //! Shared parts of the tests: worlds, programs, and messages with known contents.
 
 use lanigon_worlds::profile::built_in;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
@@ -23,12 +23,24 @@ pub static IMAGE: LazyLock<Image> =
 thread_local! {
     /// Image of this test's pairs, if not the default one.
     static OTHER_IMAGE: RefCell<Option<Image>> = const { RefCell::new(None) };
+    /// CPUs of the boards of this test's pairs, if these are not the chip.
+    static CPUS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 /// Sets the image of the pairs of this thread.
 pub fn use_image(name: &str) {
     let image = images::own_image(name, nodes::EMP_SRAM_BYTES).unwrap();
     OTHER_IMAGE.set(Some(image));
+}
+
+/// Lets the pairs of this thread have boards with so many CPUs and 1 MB of SRAM.
+pub fn use_cpus(count: u32) {
+    CPUS.set(Some(count));
+}
+
+/// How much longer a message takes on the boards of this thread's pairs: a CPU that takes all events alone, by turns, is slow.
+pub fn slowness() -> u64 {
+    if CPUS.get() == Some(1) { 2 } else { 1 }
 }
 
 /// Counters of a node's firmware.
@@ -40,8 +52,14 @@ pub fn with_image<T>(what: impl FnOnce(&Image) -> T) -> T {
 }
 
 pub fn pair() -> EmpPairs {
-    let profile = built_in("tigon2-88mhz").unwrap();
-    with_image(|image| EmpPairs::one(image, &profile, &[]).unwrap())
+    let Some(cpus) = CPUS.get() else {
+        let profile = built_in("tigon2-88mhz").unwrap();
+        return with_image(|image| EmpPairs::one(image, &profile, &[]).unwrap());
+    };
+    let profile = built_in("tigon-n-88mhz").unwrap();
+    let values = [("core.cpus", f64::from(cpus))];
+    let profile = profile.with_values(values).unwrap();
+    with_image(|image| EmpPairs::new(1, 1 << 20, image, &profile, &[]).unwrap())
 }
 
 /// Converts an error to a program's error.

@@ -6,8 +6,15 @@ use proptest::prelude::*;
 
 use super::{good, run};
 
-const IMAGES: [&str; 6] = [
-    "emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr", "emp-dyn",
+/// Images, with the board of those that do not run on the chip.
+const IMAGES: [&str; 7] = [
+    "image = \"emp-base\"",
+    "image = \"emp-so\"",
+    "image = \"emp-ro\"",
+    "image = \"emp-dsr\"",
+    "image = \"emp-sr\"",
+    "image = \"emp-dyn\"",
+    "image = \"emp-dyn-n\"\nboard = \"tigon-n\"",
 ];
 /// The host's timeout, in us. The first loss may cost one: no ack has been timed yet.
 const TIMEOUT_US: u64 = 2000;
@@ -38,7 +45,7 @@ impl Case {
         } = self;
         let messages = self.messages();
         let outcome = good(&format!(
-            "image = \"{image}\"\nseed = {seed}\n[emp]\ntimeout_us = {TIMEOUT_US}\n\
+            "{image}\nseed = {seed}\n[emp]\ntimeout_us = {TIMEOUT_US}\n\
              [network]\ntopology = \"{topology}\"\nnodes = 2\n\
              [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\n\
              messages = {messages}\nbytes = {bytes}\nwindow = {window}\n{faults}"

@@ -17,6 +17,15 @@ pub(super) fn with_image(name: &str, image: &str) -> Simulation {
     Simulation::new(&scenario).unwrap()
 }
 
+/// A scenario of the project, with `emp-dyn-n` on boards with so many CPUs.
+fn with_cpus(name: &str, cpus: u32) -> Simulation {
+    let path = own::project_scenarios().join(format!("{name}.toml"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let board = "board = \"tigon-n\"\nimage = \"emp-dyn-n\"";
+    let text = format!("{board}\n{text}\n[costs]\ncore.cpus = {cpus}\n");
+    Simulation::new(&lanigon_workloads::parse(name, &text).unwrap()).unwrap()
+}
+
 fn look(mut simulation: Simulation) -> RunSummary {
     simulation.look_for_races().unwrap();
     simulation.run(&RunOptions::default(), |_| {})
@@ -105,15 +114,19 @@ const FREE_TOO: [(&str, &str); 11] = [
 
 #[track_caller]
 fn is_free(scenario: &str, image: &str) {
-    let plain = with_image(scenario, image).run(&RunOptions::default(), |_| {});
-    let outcome = look(with_image(scenario, image));
-    assert_eq!(outcome.trace_hash, plain.trace_hash, "{scenario}, {image}");
+    have_no_race(&format!("{scenario}, {image}"), || {
+        with_image(scenario, image)
+    });
+}
+
+#[track_caller]
+fn have_no_race(what: &str, simulation: impl Fn() -> Simulation) {
+    let plain = simulation().run(&RunOptions::default(), |_| {});
+    assert!(plain.is_good(), "{what}");
+    let outcome = look(simulation());
+    assert_eq!(outcome.trace_hash, plain.trace_hash, "{what}");
     let races = outcome.races.unwrap();
-    assert!(
-        races.is_empty(),
-        "{scenario}, {image}: {:#?}",
-        pairs(&races)
-    );
+    assert!(races.is_empty(), "{what}: {:#?}", pairs(&races));
 }
 
 #[test]
@@ -124,11 +137,25 @@ fn our_firmware_for_two_cpus_has_no_race_and_results_do_not_change() {
 }
 
 #[test]
+fn nor_has_it_on_other_numbers_of_cpus() {
+    for cpus in [1, 5] {
+        have_no_race(&format!("{cpus} CPUs"), || with_cpus("restart", cpus));
+    }
+}
+
+#[test]
 fn nor_has_it_under_losses() {
     if !runs_long("races under losses") {
         return;
     }
     for (scenario, image) in FREE_TOO {
         is_free(scenario, image);
+    }
+    for scenario in ["restart", "star-with-loss", "flow-control"] {
+        for cpus in [2, 3, 8] {
+            have_no_race(&format!("{scenario}, {cpus} CPUs"), || {
+                with_cpus(scenario, cpus)
+            });
+        }
     }
 }

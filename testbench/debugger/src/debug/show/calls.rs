@@ -26,7 +26,7 @@ pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
     functions.find_map(|function| {
         let mut handlers = session.image().handlers.iter();
         let is = handlers.find(|handler| {
-            handler.cpu == focus.cpu.index() && handler.address == function.address
+            handler.is_on(focus.cpu.index()) && handler.address == function.address
         })?;
         is.event.map(|event| (event, &is.name[..]))
     })

@@ -51,7 +51,7 @@ fn numbers(bits: u32) -> String {
 /// Handler of a bit.
 fn handler(session: &Session, focus: Focus, bit: u32) -> String {
     let mut handlers = session.image().handlers.iter();
-    let found = handlers.find(|one| one.cpu == focus.cpu.index() && one.event == Some(bit));
+    let found = handlers.find(|one| one.is_on(focus.cpu.index()) && one.event == Some(bit));
     match found {
         Some(handler) => address::with_symbol(session, focus, handler.address),
         None => "the image has no handler for it".into(),

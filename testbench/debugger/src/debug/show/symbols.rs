@@ -13,6 +13,7 @@ const fn memory_name(memory: Option<Memory>) -> &'static str {
         Some(Memory::Sram) => "sram",
         Some(Memory::ScratchpadA) => "scratchpad A",
         Some(Memory::ScratchpadB) => "scratchpad B",
+        Some(Memory::Scratchpads) => "all scratchpads",
         None => "",
     }
 }

@@ -74,6 +74,7 @@ pub(super) const TIGON_N: BoardType = BoardType {
     title: "Tigon2 with any number of CPUs",
     description: "one to eight MIPS CPUs (core.cpus of the profile), gigabit Ethernet",
     profile: "tigon-n-88mhz",
+    scenario_sram_bytes: 1024 * KB,
     profiles: &PROFILES_N,
     limits: |sram_bytes| Tigon2::image_limits_of(&NAMES_N, sram_bytes),
     busy: &[],
