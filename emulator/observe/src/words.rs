@@ -69,6 +69,14 @@ impl TraceKind {
             Self::EventRaised { cpu, bits } => write_raised(names, line, *cpu, *bits),
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
+            Self::FurtherSemaphore { number, effect } => line
+                .text("semaphore ")
+                .decimal(u64::from(*number) + 1)
+                .text(match effect {
+                    0 => " taken",
+                    1 => " released",
+                    _ => " refused",
+                }),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
             Self::HostReturn { what } => line.text("return ").text(what),
             Self::ProgramEnded { name } => line.text("end of ").text(name),

@@ -30,7 +30,7 @@ value_struct!(Bursts {
 
 impl Bursts {
     /// The tick of the next one; the latest possible tick if none is left.
-    fn next_tick(&self) -> u64 {
+    pub(super) fn next_tick(&self) -> u64 {
         match self.left {
             0 => u64::MAX,
             _ => self.ticks.first_at(self.next),
@@ -66,6 +66,15 @@ impl Default for SramBus {
 }
 
 impl SramBus {
+    /// The bus in front of several banks, which has no times of its own: whoever asks for them comes to
+    /// [`take_bursts`](Self::take_bursts), or has to look at the banks before.
+    pub(super) fn of_banks() -> Self {
+        Self {
+            next_burst: 0,
+            ..Self::default()
+        }
+    }
+
     /// Takes the bus for `cycles` at `tick`, from which on it is free.
     #[inline(always)]
     pub(super) fn occupy(&mut self, tick: u64, cycles: u32) {
@@ -98,7 +107,7 @@ impl SramBus {
     /// Lets the bursts up to `tick` take the bus.
     // Between two bursts cores access the bus many times: kept out of `free_from`, which each access inlines.
     #[inline(never)]
-    fn take_bursts(&mut self, tick: u64) {
+    pub(super) fn take_bursts(&mut self, tick: u64) {
         let Some(bursts) = &mut self.bursts else {
             return;
         };
