@@ -333,6 +333,7 @@ impl Fabric {
     }
 
     /// Takes the SRAM bus for a burst.
+    #[inline]
     pub(super) fn charge_burst(&mut self, range: SramRange, now: SimTime) {
         let tick = self.tick_at(now);
         let cycles = self.timing.sram_burst_cycles;
@@ -409,9 +410,14 @@ impl Fabric {
 
     #[inline]
     fn fruitless_read(&mut self, poll: &PollRequest, tick: u64) -> bool {
-        let Target::Sram(address) = self.window.target(poll.offset) else {
-            return false;
-        };
+        match self.window.target(poll.offset) {
+            Target::Sram(address) => self.fruitless_look(poll, address, tick),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn fruitless_look(&mut self, poll: &PollRequest, address: u32, tick: u64) -> bool {
         let in_vain = !poll.holds(self.sram.word(address));
         if in_vain {
             let cycles = self.timing.sram_word_cycles;
@@ -435,7 +441,7 @@ impl Fabric {
         let Target::Sram(address) = self.window.target(poll.offset) else {
             return false;
         };
-        self.sram.bus_stays_free(address, from, until) && self.fruitless_read(poll, until)
+        self.sram.bus_stays_free(address, from, until) && self.fruitless_look(poll, address, until)
     }
 
     /// Handles a host write in the fixed part of its window: a mailbox's low word sets its

@@ -235,22 +235,29 @@ impl Sram {
     /// Waits for the bus on behalf of a core, and takes it for `cycles`.
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, range: SramRange, cycles: u32) {
-        if clock.now >= self.bus.next_burst && self.take_banks(clock, range, cycles) {
-            return;
+        clock.stall_until(self.bus.free_from(clock.now));
+        if self.bus.is_of_banks() {
+            return self.take_banks(clock, range, cycles);
         }
-        clock.stall_until(self.bus.free_at);
         self.bus.occupy(clock.now, cycles);
     }
 
-    /// Takes the banks of a range for a core, if there are several; else lets the bursts take the bus that are due.
-    // Between two bursts cores access the bus many times: kept out of `take_bus`, which each access inlines.
+    /// [`take_bus`](Self::take_bus) of a board with several banks.
+    #[cold]
     #[inline(never)]
-    fn take_banks(&mut self, clock: &mut CpuClock, range: SramRange, cycles: u32) -> bool {
-        match &mut self.banks {
-            Some(banks) => banks.take(clock, range, cycles),
-            None => self.bus.take_bursts(clock.now),
+    fn take_banks(&mut self, clock: &mut CpuClock, range: SramRange, cycles: u32) {
+        if let Some(banks) = &mut self.banks {
+            banks.take(clock, range, cycles);
         }
-        self.banks.is_some()
+    }
+
+    /// [`take_bus_at`](Self::take_bus_at) of a board with several banks.
+    #[cold]
+    #[inline(never)]
+    fn take_banks_at(&mut self, tick: u64, range: SramRange, cycles: u32) {
+        if let Some(banks) = &mut self.banks {
+            banks.take_at(tick, range, cycles);
+        }
     }
 
     /// Whether the bus to a word is free from `from` to `until`, apart from accesses by cores and from later
@@ -280,12 +287,12 @@ impl Sram {
     }
 
     /// Takes the bus for `cycles` at `tick` for a device, with priority over cores.
-    #[inline]
+    #[inline(always)]
     pub fn take_bus_at(&mut self, tick: u64, range: SramRange, cycles: u32) {
-        if let Some(banks) = &mut self.banks {
-            return banks.take_at(tick, range, cycles);
-        }
         let from = self.bus.free_from(tick);
+        if self.bus.is_of_banks() {
+            return self.take_banks_at(tick, range, cycles);
+        }
         self.bus.occupy(from.max(tick), cycles);
     }
 

@@ -66,13 +66,19 @@ impl Default for SramBus {
 }
 
 impl SramBus {
-    /// The bus in front of several banks, which has no times of its own: whoever asks for them comes to
-    /// [`take_bursts`](Self::take_bursts), or has to look at the banks before.
+    /// The bus in front of several banks, which has no times of its own: bursts are always due, so that who accesses memory without
+    /// looking at the banks never finds it free.
     pub(super) fn of_banks() -> Self {
         Self {
             next_burst: 0,
             ..Self::default()
         }
+    }
+
+    /// Whether the bus is in front of several banks.
+    #[inline(always)]
+    pub(super) const fn is_of_banks(&self) -> bool {
+        self.next_burst == 0
     }
 
     /// Takes the bus for `cycles` at `tick`, from which on it is free.
@@ -107,7 +113,7 @@ impl SramBus {
     /// Lets the bursts up to `tick` take the bus.
     // Between two bursts cores access the bus many times: kept out of `free_from`, which each access inlines.
     #[inline(never)]
-    pub(super) fn take_bursts(&mut self, tick: u64) {
+    fn take_bursts(&mut self, tick: u64) {
         let Some(bursts) = &mut self.bursts else {
             return;
         };

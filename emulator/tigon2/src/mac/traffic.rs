@@ -228,8 +228,7 @@ impl Fabric {
         }
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
-        self.store_rx(&frame, offset, part, ctx);
-        let address = self.mac.rx_place(offset);
+        let address = self.store_rx(&frame, offset, part, ctx);
         let bytes = part;
         self.charge_burst(SramRange { address, bytes }, ctx.now);
         let next = offset + part;
@@ -253,8 +252,8 @@ impl Fabric {
         ctx.schedule(time, Initiator::Receiver, event);
     }
 
-    /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
-    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) {
+    /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer. Returns the address.
+    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) -> u32 {
         let (offset_bytes, part_bytes) = (offset as usize, part as usize);
         let at = self.mac.rx_place(offset);
         let ends_at = at.saturating_add(part);
@@ -264,7 +263,8 @@ impl Fabric {
             // All bursts but the last ones of frame and buffer.
             self.watch(at, part, Initiator::Receiver, ctx);
             self.tell_races(|races| races.frame_stored(at, part, ctx.now));
-            return self.sram.copy_in(at, bytes);
+            self.sram.copy_in(at, bytes);
+            return at;
         }
         let mut buffer = [0; BURST_BYTES as usize];
         let data = frame.bytes().get(offset_bytes..).unwrap_or_default();
@@ -291,6 +291,7 @@ impl Fabric {
         self.sram.copy_in(at, &buffer[..room]);
         self.sram
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
+        at
     }
 
     /// Possible destinations of the incoming frame's burst at `offset`: addresses and lengths.
