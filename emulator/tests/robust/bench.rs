@@ -62,7 +62,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What the chip has.
+    /// Those of the chip.
     pub const CHIP: Self = Self {
         banks: BankPlan::CHIP,
         semaphores: 1,

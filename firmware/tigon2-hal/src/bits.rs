@@ -1,7 +1,7 @@
 //! Arrays of bits in SRAM that several CPUs change at once, without a lock: an option of the board `tigon-n`
 //! (docs/tigon2-n.md). The chip has no such instructions, and the check of its images refuses them.
 //!
-//! Whoever has done a piece of work sets its bit, in any order; one CPU takes pieces in their order, up to the first one that is not
+//! A CPU that has done a piece of work sets its bit, in any order; one CPU takes pieces in their order, up to the first one that is not
 //! done. What was stored before [`set_bit`](BitArray::set_bit) is there after [`take_run`](BitArray::take_run) has taken the bit.
 //!
 //! ```ignore

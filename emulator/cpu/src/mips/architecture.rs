@@ -21,7 +21,7 @@ pub struct Mips {
 pub static MIPS: Mips = Mips {
     has_bit_instructions: false,
 };
-/// The same with the bit instructions, which a board may have.
+/// The instruction set with the bit instructions, which a board may have.
 pub static MIPS_WITH_BITS: Mips = Mips {
     has_bit_instructions: true,
 };

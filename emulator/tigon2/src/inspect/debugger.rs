@@ -38,7 +38,7 @@ const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);
 
 /// All CPUs that a board may have.
 pub static CPUS: [CpuInfo; MOST_CPUS] = cpus(&MIPS);
-/// The same on a `tigon-n`.
+/// All CPUs that a `tigon-n` may have.
 pub static CPUS_N: [CpuInfo; MOST_CPUS] = cpus(&MIPS_WITH_BITS);
 
 const fn cpus(architecture: &'static dyn Architecture) -> [CpuInfo; MOST_CPUS] {
