@@ -62,7 +62,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Those of the chip.
+    /// The options of the chip.
     pub const CHIP: Self = Self {
         banks: BankPlan::CHIP,
         semaphores: 1,
