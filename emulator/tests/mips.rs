@@ -16,6 +16,7 @@ mod reference;
 use cases::cases;
 use emulator::cpu::decoded::Place;
 use emulator::cpu::mips::asm::{Program, assemble};
+use emulator::cpu::mips::bits::BitChange;
 use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::disasm::{REGISTER_NAMES, disassemble};
 use emulator::cpu::mips::exec::{Core, Exit, run};
@@ -333,6 +334,17 @@ impl Bus for MoodyBus {
         } else {
             Err(BusStop::Yield)
         }
+    }
+
+    fn change_bits(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        change: BitChange,
+    ) -> Result<u32, BusStop> {
+        self.mood()?;
+        core.clock.charge(11);
+        self.inner.change_bits(core, address, change)
     }
 
     fn probe(&mut self, core: &mut Core, pc: u32) -> bool {

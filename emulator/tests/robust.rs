@@ -20,6 +20,8 @@ mod firmware;
 mod logs;
 #[path = "robust/many.rs"]
 mod many;
+#[path = "robust/options.rs"]
+mod options;
 #[path = "robust/order.rs"]
 mod order;
 #[path = "robust/polls.rs"]

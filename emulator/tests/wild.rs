@@ -9,7 +9,7 @@ use emulator::cpu::architecture::Architecture;
 use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::asm as lanai_asm;
 use emulator::cpu::lanai::pipeline::Pipeline;
-use emulator::cpu::mips::architecture::Mips;
+use emulator::cpu::mips::architecture::MIPS;
 use emulator::cpu::mips::asm;
 use emulator::cpu::mips::bus::Width;
 use emulator::image::{
@@ -92,7 +92,7 @@ fn tigon2(declares: bool, symbols: Vec<Symbol>, source: &str) -> Node {
         section(".rodata", Memory::Sram, DATA, false),
         section(".scratch_a.text", Memory::ScratchpadA, OWN_CODE, true),
     ];
-    board.probes = known(declares, sections, symbols, &Mips);
+    board.probes = known(declares, sections, symbols, &MIPS);
     let program = asm::assemble(source).expect("it assembles");
     for (address, word) in program.words() {
         match address {

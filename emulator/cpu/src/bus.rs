@@ -34,6 +34,12 @@ pub enum Fault {
         /// The address.
         address: u32,
     },
+    /// A bit instruction at an address where no memory is that it can change.
+    #[error("bit instruction at {address:#010x}, which is no memory")]
+    NoMemory {
+        /// The address.
+        address: u32,
+    },
     /// The program counter left all memory that holds code.
     #[error("no memory to execute at {address:#010x}")]
     NoCode {
@@ -107,7 +113,9 @@ impl Fault {
     #[must_use]
     pub const fn kind(&self) -> FaultKind {
         match self {
-            Self::Misaligned { .. } | Self::NothingThere { .. } => FaultKind::Access,
+            Self::Misaligned { .. } | Self::NothingThere { .. } | Self::NoMemory { .. } => {
+                FaultKind::Access
+            }
             Self::Illegal { .. } | Self::Missing { .. } => FaultKind::Instruction,
             Self::StackOverflow { .. } => FaultKind::Stack,
             _ => FaultKind::Place,

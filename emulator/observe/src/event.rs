@@ -277,6 +277,13 @@ pub enum TraceKind {
     SemaphoreRefused,
     /// A write released the semaphore ([`Details::SEMAPHORE`]).
     SemaphoreReleased,
+    /// A write to a side of a semaphore behind the first one, on a board with several ([`Details::SEMAPHORE`]).
+    FurtherSemaphore {
+        /// The number of the semaphore: 1 is the second one.
+        number: u32,
+        /// The effect: 0 taken, 1 released, 2 refused.
+        effect: u32,
+    },
     /// MAC, DMA channel or DMA assist moved an index of a ring or a buffer ([`Details::RINGS`]). A write by
     /// software is a [`RegisterWrite`](Self::RegisterWrite).
     RingIndex {
@@ -338,9 +345,10 @@ impl TraceKind {
             Self::RegisterRead { .. } | Self::RegisterWrite { .. } => Details::REGISTERS,
             Self::HandlerEnter { .. } | Self::HandlerExit => Details::HANDLERS,
             Self::Breakpoint | Self::MemoryWrite { .. } => Details::STOPS,
-            Self::SemaphoreTaken | Self::SemaphoreRefused | Self::SemaphoreReleased => {
-                Details::SEMAPHORE
-            }
+            Self::SemaphoreTaken
+            | Self::SemaphoreRefused
+            | Self::SemaphoreReleased
+            | Self::FurtherSemaphore { .. } => Details::SEMAPHORE,
             Self::RingIndex { .. } => Details::RINGS,
             Self::EventRaised { .. } => Details::EVENTS,
             Self::FrameHead { .. } => Details::FRAMES,

@@ -63,6 +63,7 @@ kinds! {
     EventRaised, "event-raised", "bits of an event register were set";
     SemaphoreRefused, "semaphore-refused", "the semaphore was requested while the other side held it";
     SemaphoreReleased, "semaphore-released", "the semaphore was released";
+    FurtherSemaphore, "further-semaphore", "another one of several semaphores was taken, refused or released";
     RegisterRead, "register-read", "a CPU or the host read a register";
     RegisterWrite, "register-write", "a CPU or the host wrote a register";
     RingIndex, "ring-index", "hardware moved an index of a ring or a buffer";
@@ -88,7 +89,9 @@ pub fn details_of(name: &str) -> Details {
     match name {
         "register-read" | "register-write" => Details::REGISTERS,
         "handler-enter" | "handler-exit" => Details::HANDLERS,
-        "semaphore-taken" | "semaphore-refused" | "semaphore-released" => Details::SEMAPHORE,
+        "semaphore-taken" | "semaphore-refused" | "semaphore-released" | "further-semaphore" => {
+            Details::SEMAPHORE
+        }
         "ring-index" => Details::RINGS,
         "frame-head" => Details::FRAMES,
         "host-call" | "host-return" => Details::HOST,
@@ -270,7 +273,8 @@ impl TraceEvent {
             TraceKind::EventRaised { .. } => "event",
             TraceKind::SemaphoreTaken
             | TraceKind::SemaphoreRefused
-            | TraceKind::SemaphoreReleased => "semaphore",
+            | TraceKind::SemaphoreReleased
+            | TraceKind::FurtherSemaphore { .. } => "semaphore",
             TraceKind::RegisterRead { address, .. }
             | TraceKind::RegisterWrite { address, .. }
             | TraceKind::RingIndex { address, .. } => (self.names.block_of)(*address),

@@ -69,6 +69,7 @@ impl TraceKind {
             Self::EventRaised { cpu, bits } => write_raised(names, line, *cpu, *bits),
             Self::SemaphoreRefused => line.text("semaphore refused"),
             Self::SemaphoreReleased => line.text("semaphore released"),
+            Self::FurtherSemaphore { number, effect } => write_semaphore(line, *number, *effect),
             Self::RingIndex { address, value } => write_register(line, "moves ", *address, *value),
             Self::HostReturn { what } => line.text("return ").text(what),
             Self::ProgramEnded { name } => line.text("end of ").text(name),
@@ -150,6 +151,22 @@ fn write_raised<'a, 'b>(
         None => line.decimal(cpu as u64),
     };
     line.text(" ").text(&names.event_bits(cpu, bits))
+}
+
+/// Writes an effect on a semaphore behind the first one.
+fn write_semaphore<'a, 'b>(
+    line: &'a mut TextLine<'b>,
+    number: u32,
+    effect: u32,
+) -> &'a mut TextLine<'b> {
+    let effect = match effect {
+        0 => " taken",
+        1 => " released",
+        _ => " refused",
+    };
+    line.text("semaphore ")
+        .decimal(u64::from(number) + 1)
+        .text(effect)
 }
 
 /// Writes an access to a register.

@@ -104,6 +104,30 @@ impl<'a> Reader<'a> {
         Ok(value as u32)
     }
 
+    /// A power of two.
+    ///
+    /// # Errors
+    /// As [`number`](Self::number).
+    pub fn power_of_two(
+        &mut self,
+        name: &'static str,
+        unit: &str,
+        least: u32,
+        most: u32,
+    ) -> Result<u32, ProfileError> {
+        let value = self.small_count(name, unit, least, most)?;
+        if value.is_power_of_two() {
+            return Ok(value);
+        }
+        Err(ProfileError::Value {
+            profile: self.profile.into(),
+            entry: name.into(),
+            value: value.into(),
+            unit: unit.into(),
+            reason: "it must be a power of two".into(),
+        })
+    }
+
     /// A frequency or a rate.
     ///
     /// # Errors

@@ -69,7 +69,9 @@ enum Item {
 
 /// The instructions that other MIPS processors have too.
 pub fn shared_rows() -> Vec<Row> {
-    let own = |row: &&Row| !matches!(row.kind, Kind::Missing | Kind::Pri | Kind::Joff);
+    let own = |row: &&Row| {
+        !matches!(row.kind, Kind::Missing | Kind::Pri | Kind::Joff) && !row.kind.is_option()
+    };
     isa::ROWS.iter().filter(own).copied().collect()
 }
 

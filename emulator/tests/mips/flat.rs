@@ -2,6 +2,7 @@
 
 use emulator::cpu::decoded::Place;
 use emulator::cpu::mips::asm::Program;
+use emulator::cpu::mips::bits::BitChange;
 use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::exec::Core;
 use emulator::cpu::mips::isa::Op;
@@ -106,6 +107,17 @@ impl Bus for FlatBus {
     ) -> Result<(), BusStop> {
         self.write(address, width, value);
         Ok(())
+    }
+
+    fn change_bits(
+        &mut self,
+        _: &mut Core,
+        address: u32,
+        change: BitChange,
+    ) -> Result<u32, BusStop> {
+        let word = self.read(address, Width::Word);
+        self.write(address, Width::Word, change.applied_to(word));
+        Ok(word)
     }
 
     fn probe(&mut self, _: &mut Core, _: u32) -> bool {

@@ -138,10 +138,33 @@ impl Reference {
             0x25 => self.set(rd, s | t),
             0x26 => self.set(rd, s ^ t),
             0x27 => self.set(rd, (s | t) ^ 0xffff_ffff),
+            0x28 if rd != 0 => Step::Unknown,
+            0x28 | 0x29 => self.bits(function == 0x29, s, t, rd),
             0x2a => self.set(rd, if (s as i32) < (t as i32) { 1 } else { 0 }),
             0x2b => self.set(rd, if s < t { 1 } else { 0 }),
             _ => Step::Unknown,
         }
+    }
+
+    /// The bit instructions, bit by bit: sets one, or clears a run within its word.
+    fn bits(&mut self, clears: bool, base: u32, index: u32, rd: u32) -> Step {
+        let address = (base as u64 + 4 * (index / 32) as u64) as u32;
+        if address % 4 != 0 {
+            return Step::Misaligned;
+        }
+        let mut word = self.read(address, 4);
+        if !clears {
+            self.write(address, 4, word | 1 << (index % 32));
+            return self.advance();
+        }
+        let (mut bit, mut next) = (index % 32, index);
+        while bit < 32 && word >> bit & 1 == 1 {
+            word -= 1 << bit;
+            bit += 1;
+            next = (next as u64 + 1) as u32;
+        }
+        self.write(address, 4, word);
+        self.set(rd, next)
     }
 
     fn regimm(&mut self, word: u32) -> Step {

@@ -20,6 +20,7 @@ use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::cpus::CpuPlan;
 use emulator::tigon2::sram::SramSize;
+use emulator::tigon2::sram_banks::BankPlan;
 use emulator::tigon2::timing::Timing;
 
 /// Address of code in SRAM.
@@ -52,6 +53,32 @@ pub fn words(source: &str) -> Vec<u32> {
     program.words().map(|(_, word)| word).collect()
 }
 
+/// Options of a `tigon-n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    pub banks: BankPlan,
+    pub semaphores: u32,
+    pub bit_instructions: bool,
+}
+
+impl Options {
+    /// The options of the chip.
+    pub const CHIP: Self = Self {
+        banks: BankPlan::CHIP,
+        semaphores: 1,
+        bit_instructions: false,
+    };
+
+    /// So many banks, several semaphores, and the bit instructions.
+    pub fn all(banks: u32, interleave_bytes: u32) -> Self {
+        Self {
+            banks: BankPlan::new(banks, interleave_bytes).unwrap(),
+            semaphores: 3,
+            bit_instructions: true,
+        }
+    }
+}
+
 pub struct Bench(pub Node);
 
 impl Bench {
@@ -82,12 +109,24 @@ impl Bench {
 
     /// Like [`new`](Self::new), with so many CPUs: the chip, or a `tigon-n`.
     pub fn with_cpus(sram: SramSize, cpus: usize) -> Self {
-        let timing = Timing::built_in("tigon2-88mhz").unwrap();
-        let cpus = match cpus {
-            2 => CpuPlan::CHIP,
+        Self::with_options(sram, cpus, Options::CHIP)
+    }
+
+    /// Like [`with_cpus`](Self::with_cpus), with these options: the chip, if it has so many CPUs and no more than it has.
+    pub fn with_options(sram: SramSize, cpus: usize, options: Options) -> Self {
+        let timing = Timing::built_in("tigon-n-88mhz").unwrap();
+        let cpus = match (cpus, options) {
+            (2, Options::CHIP) => CpuPlan::CHIP,
             _ => CpuPlan::any_number(cpus as u32).unwrap(),
         };
-        let mut bench = Self::bare_with(sram, Timing { cpus, ..timing });
+        let timing = Timing {
+            cpus,
+            sram_banks: options.banks,
+            semaphores: options.semaphores,
+            bit_instructions: options.bit_instructions,
+            ..timing
+        };
+        let mut bench = Self::bare_with(sram, timing);
         for (register, value) in [
             (TX_BUFFER_BASE, TX_BUFFER),
             (TX_BUFFER_PRODUCER, TX_BUFFER),

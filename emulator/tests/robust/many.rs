@@ -1,6 +1,6 @@
 //! Boards with another number of CPUs than the chip has.
 
-use super::bench::{Bench, CODE, words};
+use super::bench::{Bench, CODE, Options, words};
 use super::order::{check, check_order, loops, scene_of};
 use cases::cases;
 use defs::tigon2::banks::{self, MOST_CPUS};
@@ -162,6 +162,7 @@ fn code_is_rewritten_while_others_run_it() {
             programs,
             values,
             patches: Vec::new(),
+            options: super::bench::Options::CHIP,
         };
         assert!(check(&scene, &[100, 7, 1]));
     }
@@ -170,7 +171,24 @@ fn code_is_rewritten_while_others_run_it() {
 #[test]
 fn one_order_on_boards_with_one_to_eight_cpus() {
     let counts = prop::sample::select(vec![1, 3, 4, 5, 8]);
-    check_order(300, counts.prop_flat_map(scene_of));
+    let scenes = counts.prop_flat_map(|cpus| scene_of(cpus, Options::CHIP));
+    check_order(300, scenes);
+}
+
+/// Banks, further semaphores and bit instructions.
+fn optional() -> impl Strategy<Value = Options> {
+    let plans = vec![(1, 8), (2, 4), (4, 8), (4, 64), (16, 4)];
+    prop::sample::select(plans).prop_map(|(banks, bytes)| Options::all(banks, bytes))
+}
+
+#[test]
+fn one_order_on_boards_with_banks_semaphores_and_bit_instructions() {
+    let counts = prop::sample::select(vec![1, 2, 3, 4, 6, 8]);
+    let scenes = (counts, optional());
+    check_order(
+        300,
+        scenes.prop_flat_map(|(cpus, options)| scene_of(cpus, options)),
+    );
 }
 
 proptest! {
@@ -181,6 +199,16 @@ proptest! {
         scene in prop::sample::select(vec![3, 4, 6]).prop_flat_map(loops),
         slices_ns in vec(1..3000u64, 1..6),
     ) {
+        prop_assert!(check(&scene, &slices_ns));
+    }
+
+    #[test]
+    fn loops_of_many_share_banks(
+        scene in prop::sample::select(vec![1, 2, 4, 6]).prop_flat_map(loops),
+        options in optional(),
+        slices_ns in vec(1..3000u64, 1..6),
+    ) {
+        let scene = super::order::Scene { options, ..scene };
         prop_assert!(check(&scene, &slices_ns));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use super::bench::{Bench, CODE, words};
+use super::bench::{Bench, CODE, Options, words};
 use cases::cases;
 use defs::tigon2::banks::{self, private_of};
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
@@ -50,6 +50,7 @@ pub(super) struct Scene {
     pub(super) values: Vec<u32>,
     /// Host writes to the programs' memory: time, address, value.
     pub(super) patches: Vec<(u64, u32, u32)>,
+    pub(super) options: Options,
 }
 
 /// All observable results of a run.
@@ -61,9 +62,9 @@ pub(super) struct Outcome {
     trace: u64,
 }
 
-/// An instruction of a board with so many CPUs. $1 points to the programs, $2 to data, $3 to the scratchpad, $4 to
+/// An instruction of a board with so many CPUs, and with the bit instructions if `has_bits`. $1 points to the programs, $2 to data, $3 to the scratchpad, $4 to
 /// registers; $5 to $7 hold instructions; the others hold data.
-fn instruction(cpus: usize) -> impl Strategy<Value = u32> {
+fn instruction(cpus: usize, has_bits: bool) -> impl Strategy<Value = u32> {
     let rows = |wanted: fn(&isa::Row) -> bool| {
         let rows: Vec<_> = isa::ROWS.iter().filter(|row| wanted(row)).collect();
         prop::sample::select(rows)
@@ -75,6 +76,7 @@ fn instruction(cpus: usize) -> impl Strategy<Value = u32> {
     let values = rows(|row| {
         matches!(row.operands, [Operand::Rd | Operand::RtOut, ..])
             && !matches!(row.kind, Kind::Missing | Kind::Jalr)
+            && !row.kind.is_option()
             && !matches!(row.operands, [.., Operand::Memory])
     });
     let offset = || 0..(2 * LENGTH as u32 + 4);
@@ -104,7 +106,14 @@ fn instruction(cpus: usize) -> impl Strategy<Value = u32> {
             let operands = rs << 21 | rt << 16 | rd << 11 | bits & 0x7FF;
             row.bits | operands & !row.mask
         });
+    // Mostly of the first bits of data, of code or of the scratchpad.
+    let index = prop_oneof![2 => Just(0), 1 => 5..16u32];
+    let bits = (any::<bool>(), 1..4u32, index, 8..16u32).prop_map(|(update, rs, rt, rd)| {
+        let row = rs << 21 | rt << 16;
+        row | if update { rd << 11 | 0x29 } else { 0x28 }
+    });
     prop_oneof![
+        2 * u32::from(has_bits) => bits,
         8 => access,
         1 => device,
         4 => branch,
@@ -125,10 +134,12 @@ fn lock_and_further(cpus: usize) -> Vec<u32> {
     let of_cpu = |cpu| {
         let own = [SCRATCH_DATA, SCRATCH_ADDRESS, CPU_STATE, CPU_PC].map(|at| at + private_of(cpu));
         let shared = [banks::SEMAPHORE, banks::EVENT, banks::TIMER_REFERENCE];
+        let further = banks::semaphore_of(1, cpu);
         shared
             .map(|at| at + banks::bank(cpu))
             .into_iter()
             .chain(own)
+            .chain([further])
     };
     let mut registers: Vec<u32> = (banks::CHIP_CPUS..cpus).flat_map(of_cpu).collect();
     registers.push(SEMAPHORE_A);
@@ -138,14 +149,15 @@ fn lock_and_further(cpus: usize) -> Vec<u32> {
 
 /// A scene with two CPUs.
 pub(super) fn scene() -> impl Strategy<Value = Scene> {
-    scene_of(2)
+    scene_of(2, Options::CHIP)
 }
 
-/// A scene with so many CPUs.
-pub(super) fn scene_of(cpus: usize) -> impl Strategy<Value = Scene> {
-    let program = || vec(instruction(cpus), LENGTH);
-    let value = prop_oneof![any::<u32>(), 0..64u32, instruction(cpus)];
-    let patch = (0..SPAN_NS, 0..(cpus * LENGTH) as u32, instruction(cpus));
+/// A scene with so many CPUs, and these options.
+pub(super) fn scene_of(cpus: usize, options: Options) -> impl Strategy<Value = Scene> {
+    let instruction = move || instruction(cpus, options.bit_instructions);
+    let program = move || vec(instruction(), LENGTH);
+    let value = prop_oneof![any::<u32>(), 0..64u32, instruction()];
+    let patch = (0..SPAN_NS, 0..(cpus * LENGTH) as u32, instruction());
     (
         vec(program(), cpus),
         prop_oneof![6 => Just(vec![false; cpus]), 1 => vec(any::<bool>(), cpus)],
@@ -153,16 +165,19 @@ pub(super) fn scene_of(cpus: usize) -> impl Strategy<Value = Scene> {
         vec(value, 16),
         vec(patch, 0..4),
     )
-        .prop_map(|(programs, in_scratchpad, shown, values, mut patches)| {
-            patches.sort_by_key(|patch| patch.0);
-            Scene {
-                programs,
-                in_scratchpad,
-                shown,
-                values,
-                patches,
-            }
-        })
+        .prop_map(
+            move |(programs, in_scratchpad, shown, values, mut patches)| {
+                patches.sort_by_key(|patch| patch.0);
+                Scene {
+                    programs,
+                    in_scratchpad,
+                    shown,
+                    values,
+                    patches,
+                    options,
+                }
+            },
+        )
 }
 
 /// An instruction of a loop that mostly accesses memory: $2 points to data in SRAM, $3 to the scratchpad with the code.
@@ -210,6 +225,7 @@ pub(super) fn loops(cpus: usize) -> impl Strategy<Value = Scene> {
         shown: vec![false; cpus],
         values,
         patches: Vec::new(),
+        options: Options::CHIP,
     })
 }
 
@@ -222,7 +238,7 @@ fn endless(program: &[u32]) -> Vec<u32> {
 }
 
 pub(super) fn prepare(scene: &Scene) -> Bench {
-    let mut bench = Bench::with_cpus(SramSize::K512, scene.programs.len());
+    let mut bench = Bench::with_options(SramSize::K512, scene.programs.len(), scene.options);
     for (cpu, program) in scene.programs.iter().enumerate() {
         let words = endless(program);
         bench.load(program_of(cpu), &words);
@@ -371,6 +387,7 @@ fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
         shown: vec![false; 2],
         values,
         patches: Vec::new(),
+        options: Options::CHIP,
     };
     assert!(check(&scene, &[100, 7, 1]));
 }
@@ -426,6 +443,7 @@ fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
             (3842, 43, 2_890_399_852),
             (8449, 7, 2_691_170_360),
         ],
+        options: Options::CHIP,
     };
     assert!(check(&scene, &[100, 7, 1]), "A executes in turn");
 }
@@ -445,6 +463,7 @@ fn a_reset_while_the_other_cpu_is_in_its_scratchpad() {
         shown: vec![true; 2],
         values,
         patches: Vec::new(),
+        options: Options::CHIP,
     };
     assert!(check(&scene, &[1]), "in turn from the start");
     scene.shown = vec![false; 2];

@@ -50,8 +50,8 @@ fn races(steps: &[Step]) -> Vec<(u32, [u64; 2])> {
             See(who, order) => detector.see(Agent::of(who), Order(order)),
             HandOver(from, to) => detector.hand_over(Agent::of(from), Agent::of(to)),
             Separate => detector.separate_all(),
-            Take(who) => detector.set_holding(Agent::of(who), true),
-            Release(who) => detector.set_holding(Agent::of(who), false),
+            Take(who) => detector.set_holding(Agent::of(who), 0, true),
+            Release(who) => detector.set_holding(Agent::of(who), 0, false),
         }
     }
     let found = detector.races().into_iter();

@@ -18,6 +18,7 @@ use super::run::pair::{self, divide};
 use super::run::rest::{LeftForRest, RestOfCores};
 use super::run::turns::CoreActivity;
 use super::sram::SramSize;
+use super::sram_banks::SramRange;
 use super::timing::Timing;
 use super::window::Target;
 use emulator_base::initiator::Initiator;
@@ -275,10 +276,11 @@ impl Board for Tigon2 {
                     .record_detail(ctx.now, Initiator::Host, None, kind);
             }
             Target::Register(_) => {}
-            Target::Sram(_) => {
+            Target::Sram(address) => {
                 let tick = self.fabric.ticks.first_at(ctx.now);
                 let cycles = self.fabric.timing.sram_word_cycles;
-                self.fabric.sram.take_bus_at(tick, cycles);
+                let word = SramRange::word(address);
+                self.fabric.sram.take_bus_at(tick, word, cycles);
             }
             Target::Nothing => {
                 let text = format!("read of window offset {offset:#x}: nothing answers");
@@ -311,7 +313,7 @@ impl Board for Tigon2 {
         self.with_chip(|chip| chip.reset(ctx));
         // The frame is on the wire; its end is no longer relevant.
         self.fabric.mac.sending = None;
-        self.fabric.sram.bus_mut().stop_bursts();
+        self.fabric.sram.stop_bursts();
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {

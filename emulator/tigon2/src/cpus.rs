@@ -14,7 +14,7 @@ use std::ops::{Index, IndexMut};
 use defs::tigon2::banks::{self, CHIP_CPUS, MOST_CPUS};
 use defs::tigon2::map::{REGISTER_BYTES, SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES};
 
-use super::inspect::debugger::CPUS;
+use super::inspect::debugger::{CPUS, CPUS_N};
 use super::inspect::names::{NAMES, NAMES_N};
 use emulator_base::initiator::Initiator;
 use emulator_board::CpuInfo;
@@ -74,7 +74,10 @@ impl CpuPlan {
     /// The CPUs, for tools.
     #[must_use]
     pub fn infos(self) -> &'static [CpuInfo] {
-        &CPUS[..self.count()]
+        match self.any_number {
+            true => &CPUS_N[..self.count()],
+            false => &CPUS[..self.count()],
+        }
     }
 
     /// Whether there is a register at an offset.

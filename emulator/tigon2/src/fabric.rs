@@ -24,9 +24,10 @@ use super::mac::traffic::RxSide;
 use super::mailbox::Mailbox;
 use super::map;
 use super::races::BoardRaces;
-use super::semaphore::Semaphore;
+use super::semaphore::Semaphores;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
+use super::sram_banks::SramRange;
 use super::timer::Timer;
 use super::timing::Timing;
 use super::window::{Target, Window};
@@ -109,8 +110,8 @@ pub struct Fabric {
     pub sram: Sram,
     /// Timer.
     pub timer: Timer,
-    /// Semaphore.
-    pub semaphore: Semaphore,
+    /// Semaphores.
+    pub semaphore: Semaphores,
     /// Mailbox events.
     pub mailbox: Mailbox,
     /// Event registers.
@@ -221,9 +222,9 @@ impl Fabric {
         let cpus = timing.cpus;
         Self {
             cpus,
-            sram: Sram::new(sram),
+            sram: Sram::with_banks(sram, timing.sram_banks),
             timer: Timer::new(cpus),
-            semaphore: Semaphore::default(),
+            semaphore: Semaphores::new(timing.semaphores),
             mailbox: Mailbox::new(cpus),
             events: EventRegisters::new(cpus),
             dma_read: Channel::default(),
@@ -257,7 +258,7 @@ impl Fabric {
         self.dma_read.abort();
         self.dma_write.abort();
         self.timer.reset(ctx.now);
-        self.semaphore = Semaphore::default();
+        self.semaphore.reset();
         self.mailbox.reset();
         self.events.reset();
         self.assist = Assist::default();
@@ -332,9 +333,11 @@ impl Fabric {
     }
 
     /// Takes the SRAM bus for a burst.
-    pub(super) fn charge_burst(&mut self, now: SimTime) {
+    #[inline]
+    pub(super) fn charge_burst(&mut self, range: SramRange, now: SimTime) {
         let tick = self.tick_at(now);
-        self.sram.take_bus_at(tick, self.timing.sram_burst_cycles);
+        let cycles = self.timing.sram_burst_cycles;
+        self.sram.take_bus_at(tick, range, cycles);
     }
 
     /// Asserts or deasserts the interrupt. Returns whether the host was notified.
@@ -378,8 +381,10 @@ impl Fabric {
         self.watch(address, 4, Initiator::Host, ctx);
         self.tell_races(|races| races.host_wrote(address, ctx.now));
         self.sram.set_word(address, value);
+        let tick = self.ticks.first_at(ctx.now);
+        let cycles = self.timing.sram_word_cycles;
         self.sram
-            .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
+            .take_bus_at(tick, SramRange::word(address), cycles);
     }
 
     /// [`Board::fruitless_poll`](emulator_board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base, as
@@ -405,12 +410,19 @@ impl Fabric {
 
     #[inline]
     fn fruitless_read(&mut self, poll: &PollRequest, tick: u64) -> bool {
-        let Target::Sram(address) = self.window.target(poll.offset) else {
-            return false;
-        };
+        match self.window.target(poll.offset) {
+            Target::Sram(address) => self.fruitless_look(poll, address, tick),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn fruitless_look(&mut self, poll: &PollRequest, address: u32, tick: u64) -> bool {
         let in_vain = !poll.holds(self.sram.word(address));
         if in_vain {
-            self.sram.take_bus_at(tick, self.timing.sram_word_cycles);
+            let cycles = self.timing.sram_word_cycles;
+            self.sram
+                .take_bus_at(tick, SramRange::word(address), cycles);
         }
         in_vain
     }
@@ -426,7 +438,10 @@ impl Fabric {
         // Each must find the bus free: then the last one represents all.
         let last = first + SimTime::from_ps(period_ps * (times - 1));
         let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
-        self.sram.bus_stays_free(from, until) && self.fruitless_read(poll, until)
+        let Target::Sram(address) = self.window.target(poll.offset) else {
+            return false;
+        };
+        self.sram.bus_stays_free(address, from, until) && self.fruitless_look(poll, address, until)
     }
 
     /// Handles a host write in the fixed part of its window: a mailbox's low word sets its

@@ -4,7 +4,7 @@
 use emulator_state::state;
 
 /// Bytes of a line.
-const LINE_BYTES: u32 = 32;
+pub(super) const LINE_BYTES: u32 = 32;
 /// Bytes of an aligned window of lines.
 const WINDOW_BYTES: u32 = 256;
 /// No line has this address.

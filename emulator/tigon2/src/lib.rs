@@ -26,6 +26,7 @@ pub mod scratchpad;
 pub mod semaphore;
 pub mod serdes;
 pub mod sram;
+pub mod sram_banks;
 mod sram_bus;
 pub mod timer;
 pub mod timing;

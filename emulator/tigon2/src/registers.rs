@@ -32,8 +32,8 @@ impl Fabric {
                 REVISION | self.stored(offset) & HOST_CONTROL_STORED | u32::from(self.interrupt)
             }
             r::LOCAL_CONTROL => self.read_local_control(self.stored(offset)),
-            r::SEMAPHORE_A => self.semaphore.read(Side::A),
-            r::SEMAPHORE_B => self.semaphore.read(Side::B),
+            r::SEMAPHORE_A => self.semaphore.read(0, Side::A),
+            r::SEMAPHORE_B => self.semaphore.read(0, Side::B),
             r::TIMER => self.timer.read(now),
             r::TIMER_REFERENCE_A => self.timer.reference(0),
             r::TIMER_REFERENCE_B => self.timer.reference(1),
@@ -159,8 +159,8 @@ impl Fabric {
         match offset {
             r::HOST_CONTROL => return self.write_host_control(value, who, ctx),
             r::LOCAL_CONTROL => return self.write_local_control(value, who, ctx),
-            r::SEMAPHORE_A => self.write_semaphore(Side::A, who, ctx),
-            r::SEMAPHORE_B => self.write_semaphore(Side::B, who, ctx),
+            r::SEMAPHORE_A => self.write_semaphore(0, Side::A, who, ctx),
+            r::SEMAPHORE_B => self.write_semaphore(0, Side::B, who, ctx),
             r::TIMER => self.timer.write(value, ctx.now),
             r::TIMER_REFERENCE_A => self.timer.set_reference(0, value),
             r::TIMER_REFERENCE_B => self.timer.set_reference(1, value),
@@ -218,8 +218,11 @@ impl Fabric {
             banks::CPU_COUNT => self.cpus.count() as u32,
             // A CPU's read is handled on its bus.
             banks::CPU_NUMBER => u32::MAX,
+            banks::SEMAPHORE_COUNT => self.semaphore.count() as u32,
+            _ if let Some((number, cpu)) = banks::side_at(offset) => {
+                self.semaphore.read(number, Side(cpu as u8))
+            }
             _ => match banks::in_bank(offset) {
-                Some((cpu, banks::SEMAPHORE)) => self.semaphore.read(Side(cpu as u8)),
                 Some((cpu, banks::TIMER_REFERENCE)) => self.timer.reference(cpu),
                 Some((cpu, banks::EVENT)) => self.read_event(cpu, now),
                 Some((cpu, banks::MAILBOX_EVENT)) => self.mailbox.read(cpu),
@@ -230,8 +233,10 @@ impl Fabric {
 
     #[cold]
     fn write_bank(&mut self, offset: u32, value: u32, who: Actor, ctx: &mut BoardContext) {
+        if let Some((number, cpu)) = banks::side_at(offset) {
+            return self.write_semaphore(number, Side(cpu as u8), who, ctx);
+        }
         match banks::in_bank(offset) {
-            Some((cpu, banks::SEMAPHORE)) => self.write_semaphore(Side(cpu as u8), who, ctx),
             Some((cpu, banks::TIMER_REFERENCE)) => self.timer.set_reference(cpu, value),
             Some((cpu, banks::EVENT)) => self.events.write(cpu, value),
             Some((cpu, banks::MAILBOX_EVENT)) => self.mailbox.clear(cpu, value),
@@ -239,15 +244,21 @@ impl Fabric {
         }
     }
 
-    fn write_semaphore(&mut self, side: Side, who: Actor, ctx: &mut BoardContext) {
-        let outcome = self.semaphore.write(side);
+    fn write_semaphore(&mut self, number: usize, side: Side, who: Actor, ctx: &mut BoardContext) {
+        let Some(outcome) = self.semaphore.write(number, side) else {
+            return;
+        };
         let agent = Agent::of(who.initiator);
-        self.tell_races(|races| races.semaphore_written(agent, outcome));
+        self.tell_races(|races| races.semaphore_written(agent, number, outcome));
         if ctx.trace.wants(Details::SEMAPHORE) {
-            let kind = match outcome {
-                ToggleEffect::Taken => TraceKind::SemaphoreTaken,
-                ToggleEffect::Released => TraceKind::SemaphoreReleased,
-                ToggleEffect::Refused => TraceKind::SemaphoreRefused,
+            let kind = match (number as u32, outcome) {
+                (0, ToggleEffect::Taken) => TraceKind::SemaphoreTaken,
+                (0, ToggleEffect::Released) => TraceKind::SemaphoreReleased,
+                (0, ToggleEffect::Refused) => TraceKind::SemaphoreRefused,
+                (number, effect) => TraceKind::FurtherSemaphore {
+                    number,
+                    effect: effect as u32,
+                },
             };
             ctx.trace
                 .record_detail(ctx.now, who.initiator, who.pc, kind);

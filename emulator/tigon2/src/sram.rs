@@ -3,7 +3,8 @@
 
 use byteorder::{BigEndian, ByteOrder};
 
-use crate::sram_bus::SramBus;
+use crate::sram_banks::{BankPlan, BurstPlace, SramBanks, SramRange};
+use crate::sram_bus::{Bursts, SramBus};
 use emulator_cpu::clock::CpuClock;
 use emulator_cpu::decoded::Place;
 use emulator_cpu::mips::bus::Width;
@@ -146,6 +147,8 @@ pub struct Sram {
     mask: usize,
     code: Code,
     bus: SramBus,
+    /// The banks, if there are several: the bus has no times then.
+    banks: Option<Box<SramBanks>>,
 }
 
 impl State for Sram {
@@ -155,23 +158,38 @@ impl State for Sram {
             mask: _,
             code: _,
             bus,
+            banks,
         } = self;
         save_memory(bytes, out);
         bus.save(out);
+        if let Some(banks) = banks {
+            banks.save(out);
+        }
     }
 
     /// Discards decoded code, which is decoded again at its next execution.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         load_memory("bytes of SRAM", &mut self.bytes, from)?;
         self.code.pages.fill_with(|| None);
-        self.bus.load(from)
+        self.bus.load(from)?;
+        match &mut self.banks {
+            Some(banks) => banks.load(from),
+            None => Ok(()),
+        }
     }
 }
 
 impl Sram {
-    /// Cleared memory of the given size.
+    /// Cleared memory of the given size, with one port.
     #[must_use]
     pub fn new(size: SramSize) -> Self {
+        Self::with_banks(size, BankPlan::CHIP)
+    }
+
+    /// Cleared memory of the given size, in so many banks.
+    #[must_use]
+    pub fn with_banks(size: SramSize, plan: BankPlan) -> Self {
+        let banks = (plan.count() > 1).then(|| Box::new(SramBanks::new(plan)));
         let mut code = Vec::new();
         code.resize_with(size.bytes() / CODE_PAGE_BYTES, || None);
         Self {
@@ -181,7 +199,11 @@ impl Sram {
                 pages: code,
                 mask: size.bytes() - 1,
             },
-            bus: SramBus::default(),
+            bus: match banks {
+                Some(_) => SramBus::of_banks(),
+                None => SramBus::default(),
+            },
+            banks,
         }
     }
 
@@ -212,27 +234,65 @@ impl Sram {
 
     /// Waits for the bus on behalf of a core, and takes it for `cycles`.
     #[inline(always)]
-    pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {
+    pub fn take_bus(&mut self, clock: &mut CpuClock, range: SramRange, cycles: u32) {
         clock.stall_until(self.bus.free_from(clock.now));
+        if self.bus.is_of_banks() {
+            return self.take_banks(clock, range, cycles);
+        }
         self.bus.occupy(clock.now, cycles);
     }
 
-    /// Whether the bus is free from `from` to `until`, apart from accesses by cores and from later
+    /// [`take_bus`](Self::take_bus) of a board with several banks.
+    #[cold]
+    #[inline(never)]
+    fn take_banks(&mut self, clock: &mut CpuClock, range: SramRange, cycles: u32) {
+        if let Some(banks) = &mut self.banks {
+            banks.take(clock, range, cycles);
+        }
+    }
+
+    /// [`take_bus_at`](Self::take_bus_at) of a board with several banks.
+    #[cold]
+    #[inline(never)]
+    fn take_banks_at(&mut self, tick: u64, range: SramRange, cycles: u32) {
+        if let Some(banks) = &mut self.banks {
+            banks.take_at(tick, range, cycles);
+        }
+    }
+
+    /// Whether the bus to a word is free from `from` to `until`, apart from accesses by cores and from later
     /// events.
     #[must_use]
-    pub fn bus_stays_free(&mut self, from: u64, until: u64) -> bool {
+    pub fn bus_stays_free(&mut self, address: u32, from: u64, until: u64) -> bool {
+        if let Some(banks) = &mut self.banks {
+            return banks.stay_free(address, from, until);
+        }
         self.bus.free_from(from) <= from && until < self.bus.next_burst
     }
 
-    /// The bus of the SRAM.
-    pub(super) const fn bus_mut(&mut self) -> &mut SramBus {
-        &mut self.bus
+    /// Sets the bursts that take the bus from now on, and where the memory is that they take. Earlier ones must be over.
+    pub(super) fn expect_bursts(&mut self, bursts: Bursts, parts: [(u32, u32); 2]) {
+        match &mut self.banks {
+            Some(banks) => banks.expect_bursts(bursts, BurstPlace::new(parts)),
+            None => self.bus.expect_bursts(bursts),
+        }
+    }
+
+    /// Ends the bursts.
+    pub(super) fn stop_bursts(&mut self) {
+        match &mut self.banks {
+            Some(banks) => banks.stop_bursts(),
+            None => self.bus.stop_bursts(),
+        }
     }
 
     /// Takes the bus for `cycles` at `tick` for a device, with priority over cores.
-    #[inline]
-    pub fn take_bus_at(&mut self, tick: u64, cycles: u32) {
+    #[inline(always)]
+    pub fn take_bus_at(&mut self, tick: u64, range: SramRange, cycles: u32) {
         let from = self.bus.free_from(tick);
+        if self.bus.is_of_banks() {
+            return self.take_banks_at(tick, range, cycles);
+        }
         self.bus.occupy(from.max(tick), cycles);
     }
 
@@ -411,12 +471,12 @@ mod tests {
     fn the_bus_serves_one_at_a_time() {
         let mut sram = Sram::new(SramSize::M1);
         let mut clock = CpuClock::default();
-        sram.take_bus_at(0, 8);
-        sram.take_bus(&mut clock, 1);
+        sram.take_bus_at(0, SramRange::word(0), 8);
+        sram.take_bus(&mut clock, SramRange::word(8), 1);
         assert_eq!(clock.now, 8 * TICKS_PER_CYCLE);
         assert_eq!(clock.stalled, 8 * TICKS_PER_CYCLE);
         let mut other = CpuClock::default();
-        sram.take_bus(&mut other, 1);
+        sram.take_bus(&mut other, SramRange::word(16), 1);
         assert_eq!(other.now, 9 * TICKS_PER_CYCLE);
     }
 }

@@ -30,7 +30,7 @@ value_struct!(Bursts {
 
 impl Bursts {
     /// The tick of the next one; the latest possible tick if none is left.
-    fn next_tick(&self) -> u64 {
+    pub(super) fn next_tick(&self) -> u64 {
         match self.left {
             0 => u64::MAX,
             _ => self.ticks.first_at(self.next),
@@ -66,6 +66,21 @@ impl Default for SramBus {
 }
 
 impl SramBus {
+    /// The bus in front of several banks, which has no times of its own: bursts are always due, so that who accesses memory without
+    /// looking at the banks never finds it free.
+    pub(super) fn of_banks() -> Self {
+        Self {
+            next_burst: 0,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the bus is in front of several banks.
+    #[inline(always)]
+    pub(super) const fn is_of_banks(&self) -> bool {
+        self.next_burst == 0
+    }
+
     /// Takes the bus for `cycles` at `tick`, from which on it is free.
     #[inline(always)]
     pub(super) fn occupy(&mut self, tick: u64, cycles: u32) {

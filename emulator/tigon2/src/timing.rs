@@ -2,7 +2,8 @@
 
 use super::cpus::CpuPlan;
 use super::inspect::names::{NAMES, NAMES_N};
-use defs::tigon2::banks::MOST_CPUS;
+use super::sram_banks::{BankPlan, MOST_BANKS};
+use defs::tigon2::banks::{MOST_CPUS, MOST_SEMAPHORES};
 use emulator_base::time::SimTime;
 use emulator_profile::costs::HostCosts;
 use emulator_profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
@@ -39,6 +40,13 @@ pub static PROFILES_N: BoardProfiles = BoardProfiles {
     check: |from| Timing::read_for_any(from).map(drop),
 };
 
+/// Bytes that the chip's SRAM moves in a cycle, for which `sram.line` and `sram.burst` are stated.
+const CHIP_WIDTH_BYTES: u32 = 8;
+/// Most bytes that a bank of a `tigon-n` moves in a cycle: a burst.
+const MOST_WIDTH_BYTES: u32 = 64;
+/// Most bytes of which a bank holds one after the other, so that each bank is in the smallest SRAM.
+const MOST_INTERLEAVE_BYTES: u32 = 0x8000;
+
 /// The costs in the form that the model uses. Fields are named as the profile's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // Each field is documented by its profile entry, where its reason stands.
@@ -60,6 +68,14 @@ pub struct Timing {
     pub sram_word_cycles: u32,
     pub sram_line_cycles: u32,
     pub sram_burst_cycles: u32,
+    /// Banks of the SRAM: the one of the chip, or as `sram.banks` and `sram.interleave` say.
+    pub sram_banks: BankPlan,
+    /// Cycles for which a change of a word by a bit instruction takes the SRAM.
+    pub sram_change_cycles: u32,
+    /// Whether the CPUs have the bit instructions, as `core.bit_instructions` says.
+    pub bit_instructions: bool,
+    /// Semaphores of the board: the one of the chip, or as many as `core.semaphores` says.
+    pub semaphores: u32,
     pub pci_width_bytes: u32,
     pub pci_burst_overhead_clocks: u32,
     pub dma_start: SimTime,
@@ -95,7 +111,22 @@ impl Timing {
 
     fn read_for_any(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
         let count = from.small_count("core.cpus", "CPUs", 1, MOST_CPUS as u32)?;
-        Self::read(from, CpuPlan::any_number(count).unwrap_or(CpuPlan::CHIP))
+        let mut timing = Self::read(from, CpuPlan::any_number(count).unwrap_or(CpuPlan::CHIP))?;
+        let most = MOST_BANKS as u32;
+        let banks = from.power_of_two("sram.banks", "banks", 1, most)?;
+        let interleave = from.power_of_two("sram.interleave", "bytes", 4, MOST_INTERLEAVE_BYTES)?;
+        timing.sram_banks = BankPlan::new(banks, interleave).unwrap_or(BankPlan::CHIP);
+        let width = from.power_of_two("sram.width", "bytes", 4, MOST_WIDTH_BYTES)?;
+        // The chip's costs are those of its width.
+        let scaled = |cycles: u32| (cycles * CHIP_WIDTH_BYTES).div_ceil(width);
+        timing.sram_line_cycles = scaled(timing.sram_line_cycles);
+        timing.sram_burst_cycles = scaled(timing.sram_burst_cycles);
+        timing.sram_change_cycles = from.count("sram.change", "cycles", 0)?;
+        let bits = from.small_count("core.bit_instructions", "0 or 1", 0, 1)?;
+        timing.bit_instructions = bits == 1;
+        timing.semaphores =
+            from.small_count("core.semaphores", "semaphores", 1, MOST_SEMAPHORES as u32)?;
+        Ok(timing)
     }
 
     fn read(from: &mut Reader<'_>, cpus: CpuPlan) -> Result<Self, ProfileError> {
@@ -116,6 +147,10 @@ impl Timing {
             sram_word_cycles: from.count("sram.word", "cycles", 0)?,
             sram_line_cycles: from.count("sram.line", "cycles", 0)?,
             sram_burst_cycles: from.count("sram.burst", "cycles", 0)?,
+            sram_banks: BankPlan::CHIP,
+            sram_change_cycles: 0,
+            bit_instructions: false,
+            semaphores: 1,
             pci_width_bytes: from.count("pci.width", "bytes", 1)?,
             pci_burst_overhead_clocks: from.count("pci.burst_overhead", "PCI clocks", 0)?,
             dma_start: from.span("dma.start")?,
@@ -168,8 +203,12 @@ mod tests {
         let error = Catalog::new([&PROFILES, &PROFILES_N]).parse(wrong);
         let error = error.unwrap_err().to_string();
         assert!(error.contains("for the board \"tigon-n\""), "{error}");
-        let cpus = timing.cpus;
-        assert_eq!(timing, Timing { cpus, ..chip });
+        let as_chip = Timing {
+            cpus: timing.cpus,
+            sram_change_cycles: timing.sram_change_cycles,
+            ..chip
+        };
+        assert_eq!(timing, as_chip);
         let with = |count| profile.with_values([("core.cpus", count)]);
         let seven = Timing::from_profile(&with(7.0).unwrap()).unwrap();
         assert_eq!(seven.cpus.count(), 7);
@@ -177,6 +216,35 @@ mod tests {
             let error = with(wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_profile_says_what_a_board_has_beyond_the_chip() {
+        let profile = Catalog::new([&PROFILES, &PROFILES_N]).built_in("tigon-n-88mhz");
+        let profile = profile.unwrap();
+        let with = |name, value| profile.with_values([(name, value)]);
+        let timing = |name, value| Timing::from_profile(&with(name, value).unwrap()).unwrap();
+        assert_eq!(timing("sram.banks", 4.0).sram_banks.count(), 4);
+        assert_eq!(timing("core.semaphores", 8.0).semaphores, 8);
+        assert!(timing("core.bit_instructions", 1.0).bit_instructions);
+        for (width, line, burst) in [(4.0, 8, 16), (8.0, 4, 8), (16.0, 2, 4), (64.0, 1, 1)] {
+            let timing = timing("sram.width", width);
+            let cycles = (timing.sram_line_cycles, timing.sram_burst_cycles);
+            assert_eq!(cycles, (line, burst), "{width} bytes");
+        }
+        let check = |name, value, expected: &str| {
+            let error = with(name, value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("sram.banks", 3.0, "a power of two");
+        check("sram.banks", 32.0, "between 1 and 16");
+        check("sram.interleave", 12.0, "a power of two");
+        check("sram.width", 2.0, "between 4 and 64");
+        check("core.semaphores", 9.0, "between 1 and 8");
+        check("core.bit_instructions", 2.0, "between 0 and 1");
+        let chip = Catalog::new([&PROFILES]).built_in("tigon2-88mhz").unwrap();
+        let error = chip.with_values([("sram.banks", 4.0)]).unwrap_err();
+        assert!(error.to_string().contains("sram.banks"), "{error}");
     }
 
     #[test]

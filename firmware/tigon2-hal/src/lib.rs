@@ -28,7 +28,8 @@
 //! unaligned accesses: aligned `u32` and `u16` are faster. `lanigon image` lists the functions that pay.
 //!
 //! Atomic loads and stores of up to 32 bits work. There are no atomic changes (`fetch_add`, `compare_exchange`) and no `AtomicU64`:
-//! the chip has no instruction that reads and writes memory at once. Use [`semaphore`] or [`queue`].
+//! the chip has no instruction that reads and writes memory at once. Use [`semaphore`] or [`queue`]; boards with bit instructions
+//! have [`bits`].
 //!
 //! `$k0` holds the event mask and `$k1` the result of multiplications and divisions: assembly must not change them.
 #![no_std]
@@ -39,6 +40,7 @@
 #![cfg_attr(not(target_arch = "mips"), allow(asm_sub_register))]
 
 pub mod any;
+pub mod bits;
 pub mod claim;
 pub mod cpu;
 pub mod dma;

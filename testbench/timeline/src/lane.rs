@@ -13,6 +13,8 @@ pub enum Lane {
     Cpu(u8),
     /// Owner of the semaphore.
     Semaphore,
+    /// Owner of another semaphore, by its number from 1 on.
+    FurtherSemaphore(u32),
     /// Transfers from host to NIC.
     DmaRead,
     /// Transfers from NIC to host.
@@ -71,7 +73,7 @@ impl Lane {
             _ => match self {
                 Self::Host(_) => "host",
                 Self::Cpu(_) => "cpu",
-                Self::Semaphore => "semaphore",
+                Self::Semaphore | Self::FurtherSemaphore(_) => "semaphore",
                 Self::DmaRead | Self::DmaWrite => "dma",
                 Self::MacTx | Self::MacRx => "frame",
                 Self::Wire(_) => "wire",
@@ -87,7 +89,7 @@ impl Lane {
             // Tracks of equal rank stand in the order of their first events.
             Self::Cpu(0) => 70,
             Self::Cpu(_) => 71,
-            Self::Semaphore => 72,
+            Self::Semaphore | Self::FurtherSemaphore(_) => 72,
             Self::DmaRead => 73,
             Self::DmaWrite => 74,
             Self::MacTx => 75,
@@ -111,6 +113,9 @@ impl Lane {
             Self::Wire(None) => Initiator::Wire,
             Self::Wire(Some(port)) => return format!("port {port}"),
             Self::Semaphore => return "semaphore".into(),
+            Self::FurtherSemaphore(number) => {
+                return format!("semaphore {}", u64::from(number) + 1);
+            }
             Self::Board => return "board".into(),
         };
         names.title(initiator).into()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use emulator::observe::event::{FrameHead, TraceEvent, TraceKind};
+use emulator::observe::event::{Details, FrameHead, TraceEvent, TraceKind};
 use emulator::observe::file::Header;
 use emulator::observe::gauges::{Gauge, GaugeUnit, KnownRegisters};
 use emulator::observe::names::BoardNames;
@@ -179,9 +179,7 @@ impl PlaceTracks {
                 self.handler(event, canvas);
             }
             K::Probe { name, arguments } => self.probe(event.initiator, name, arguments, canvas),
-            K::SemaphoreTaken | K::SemaphoreRefused | K::SemaphoreReleased => {
-                self.semaphore(event, canvas);
-            }
+            kind if kind.details() == Details::SEMAPHORE => self.semaphore(event, canvas),
             K::DmaStarted { .. } | K::DmaDone { .. } | K::DmaFailed { .. } | K::DmaRests { .. } => {
                 self.dma(event, canvas);
             }
@@ -366,18 +364,19 @@ impl PlaceTracks {
 
     fn semaphore(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
         let owner = Lane::for_event(event).title(self.names);
-        let lane = Lane::Semaphore;
+        let lane = match event.kind {
+            TraceKind::FurtherSemaphore { number, .. } => Lane::FurtherSemaphore(number),
+            _ => Lane::Semaphore,
+        };
         match event.kind {
-            TraceKind::SemaphoreTaken => {
+            TraceKind::SemaphoreTaken | TraceKind::FurtherSemaphore { effect: 0, .. } => {
                 self.end(lane, &SliceLabel::Only, canvas);
-                self.begin(
-                    lane,
-                    SliceLabel::Only,
-                    Slice::new("semaphore", owner),
-                    canvas,
-                );
+                let slice = Slice::new("semaphore", owner);
+                self.begin(lane, SliceLabel::Only, slice, canvas);
             }
-            TraceKind::SemaphoreReleased => self.end(lane, &SliceLabel::Only, canvas),
+            TraceKind::SemaphoreReleased | TraceKind::FurtherSemaphore { effect: 1, .. } => {
+                self.end(lane, &SliceLabel::Only, canvas);
+            }
             _ => {
                 let slice = Slice::new("semaphore", format!("refused to {owner}"));
                 self.instant(lane, slice, canvas);

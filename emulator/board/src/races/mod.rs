@@ -138,8 +138,8 @@ pub struct RacePair {
 #[derive(Debug)]
 pub struct RaceDetector {
     clocks: [VectorClock; AGENTS],
-    /// Who holds the lock.
-    holds: [bool; AGENTS],
+    /// The locks that each one holds, a bit for each.
+    holds: [u8; AGENTS],
     orders: Vec<VectorClock>,
     shadow: Shadow,
     found: BTreeMap<[RaceSide; 2], RacePair>,
@@ -152,7 +152,7 @@ impl RaceDetector {
     pub fn new(words: u32, orders: u32) -> Self {
         Self {
             clocks: std::array::from_fn(VectorClock::of_agent),
-            holds: [false; AGENTS],
+            holds: [0; AGENTS],
             orders: vec![VectorClock::default(); orders as usize],
             shadow: Shadow::new(words),
             found: BTreeMap::new(),
@@ -208,10 +208,14 @@ impl RaceDetector {
         }
     }
 
-    /// The agent takes or releases the lock of the board. Accesses under it do not race with each other. It orders nothing else: who comes
-    /// first is chance.
-    pub const fn set_holding(&mut self, agent: Agent, holds: bool) {
-        self.holds[agent.index()] = holds;
+    /// The agent takes or releases a lock of the board, by its number below 8. Accesses under the same one do not race with each other. It
+    /// orders nothing else: who comes first is chance.
+    pub const fn set_holding(&mut self, agent: Agent, lock: usize, holds: bool) {
+        let bit = 1 << (lock % 8);
+        match holds {
+            true => self.holds[agent.index()] |= bit,
+            false => self.holds[agent.index()] &= !bit,
+        }
     }
 
     fn stamp(&self, access: &WordAccess, bytes: u8) -> Stamp {
@@ -220,7 +224,7 @@ impl RaceDetector {
             access,
             bytes,
             self.clocks[agent].at(agent),
-            self.holds[agent],
+            self.holds[agent].into(),
         )
     }
 
@@ -245,7 +249,7 @@ impl RaceDetector {
         }
     }
 
-    /// A word that must be written under the lock, whatever orders the writes: the agent writes it. `before`: the last write by each other
+    /// A word that must be written under a lock, the same for all, whatever orders the writes: the agent writes it. `before`: the last write by each other
     /// agent. Returns what to remember of this one.
     pub fn write_under_lock(
         &mut self,
@@ -264,19 +268,41 @@ impl RaceDetector {
 
     /// The agent writes bytes.
     pub fn write(&mut self, access: &WordAccess, place: WordBytes) {
-        let clock = self.clocks[access.agent.index()];
         let stamp = self.stamp(access, place.bytes);
-        let word = self.shadow.word_mut(place.word);
+        self.replace(access, place.word, stamp);
+    }
+
+    fn replace(&mut self, access: &WordAccess, number: u32, stamp: Stamp) {
+        let clock = self.clocks[access.agent.index()];
+        let word = self.shadow.word_mut(number);
         let (write, reads) = (word.write, word.reads);
         word.replace(stamp);
         if stamp.races_with(&write, &clock) {
-            self.add(place.word, (write, true), (stamp, true));
+            self.add(number, (write, true), (stamp, true));
         }
         for read in reads {
             if stamp.races_with(&read, &clock) {
-                self.add(place.word, (read, false), (stamp, true));
+                self.add(number, (read, false), (stamp, true));
             }
         }
+    }
+
+    /// The agent reads and writes a word at once. Such changes do not race with each other, and each one `sees` the order of the word
+    /// before it, if it does, and is published to it.
+    pub fn change(&mut self, access: &WordAccess, word: u32, order: Order, sees: bool) {
+        if sees {
+            self.see(access.agent, order);
+        }
+        let place = WordBytes::whole(word);
+        let stamp = self.stamp(access, place.bytes);
+        self.replace(access, word, stamp.at_once());
+        self.publish(access.agent, order);
+    }
+
+    /// A new order.
+    pub fn add_order(&mut self) -> Order {
+        self.orders.push(VectorClock::default());
+        Order(self.orders.len() as u32 - 1)
     }
 
     // Most accesses do not race: kept out of their way.

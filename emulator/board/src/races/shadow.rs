@@ -9,10 +9,10 @@ use super::{Agent, WordAccess};
 const PAGE_WORDS: usize = 256;
 /// Bits of a stamp's time; times beyond are kept as the last one (20 hours).
 const TIME_BITS: u32 = 56;
+/// The lock that each atomic change of a word holds, beside the eight of a board.
+const AT_ONCE: u16 = 1 << 8;
 /// Stands for "no instruction".
-const NO_PC: u32 = !LOCKED;
-/// Bit of a stamp's instruction, whose address is even: the agent held the lock.
-const LOCKED: u32 = 1;
+const NO_PC: u32 = u32::MAX;
 
 /// An access that was made, or none.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,16 +22,27 @@ pub(super) struct Stamp {
     pc: u32,
     /// The agent's count at the access; 0 without an access.
     count: u32,
+    /// The locks that the agent held, a bit for each; [`AT_ONCE`] for an atomic change.
+    locks: u16,
 }
 
 impl Stamp {
-    pub(super) fn new(access: &WordAccess, bytes: u8, count: u32, locked: bool) -> Self {
+    pub(super) fn new(access: &WordAccess, bytes: u8, count: u32, locks: u16) -> Self {
         let time = access.time.ps().min((1 << TIME_BITS) - 1);
         let upper = u64::from(access.agent.0) << 4 | u64::from(bytes & 0xF);
         Self {
             time: upper << TIME_BITS | time,
-            pc: access.pc.unwrap_or(NO_PC) & !LOCKED | u32::from(locked),
+            pc: access.pc.unwrap_or(NO_PC),
             count,
+            locks,
+        }
+    }
+
+    /// The stamp of an atomic change.
+    pub(super) const fn at_once(self) -> Self {
+        Self {
+            locks: self.locks | AT_ONCE,
+            ..self
         }
     }
 
@@ -51,15 +62,15 @@ impl Stamp {
     }
 
     pub(super) const fn pc(&self) -> Option<u32> {
-        match self.pc & !LOCKED {
+        match self.pc {
             NO_PC => None,
             pc => Some(pc),
         }
     }
 
-    /// Whether both accesses were made under the lock.
+    /// Whether both accesses were made under the same lock.
     pub(super) const fn both_locked(&self, other: &Self) -> bool {
-        self.pc & other.pc & LOCKED != 0
+        self.locks & other.locks != 0
     }
 
     /// Whether an agent with this clock comes behind the access.
@@ -68,7 +79,7 @@ impl Stamp {
             .is_none_or(|agent| self.count <= clock.at(agent.index()))
     }
 
-    /// Whether this access, whose agent has this clock, and an earlier one touch the same bytes, neither both under the lock nor in an order.
+    /// Whether this access, whose agent has this clock, and an earlier one touch the same bytes, neither both under a lock nor in an order.
     pub(super) fn races_with(&self, earlier: &Self, clock: &VectorClock) -> bool {
         earlier.bytes() & self.bytes() != 0
             && !self.both_locked(earlier)

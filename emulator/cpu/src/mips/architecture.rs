@@ -3,7 +3,7 @@
 use goblin::elf::header::EM_MIPS;
 
 use super::disasm::{self, REGISTER_NAMES};
-use super::isa::{self, Flow, Kind, Operand};
+use super::isa::{self, Flow, Kind, Operand, Row};
 use crate::architecture::{Architecture, Transfer};
 
 /// The register of the stack pointer.
@@ -11,9 +11,26 @@ const SP: usize = 29;
 /// The register of a function's return address.
 const RA: u32 = 31;
 
-/// MIPS II, with `PRI` and `JOFF`.
+/// MIPS II, with `PRI` and `JOFF`, and perhaps with the bit instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mips;
+pub struct Mips {
+    has_bit_instructions: bool,
+}
+
+/// The instruction set of the chip.
+pub static MIPS: Mips = Mips {
+    has_bit_instructions: false,
+};
+/// The instruction set with the bit instructions, which a board may have.
+pub static MIPS_WITH_BITS: Mips = Mips {
+    has_bit_instructions: true,
+};
+
+impl Mips {
+    fn lookup(self, word: u32) -> Option<&'static Row> {
+        isa::lookup(word).filter(|row| self.has_bit_instructions || !row.kind.is_option())
+    }
+}
 
 impl Architecture for Mips {
     fn name(&self) -> &'static str {
@@ -36,10 +53,15 @@ impl Architecture for Mips {
     }
 
     fn mnemonic(&self, word: u32) -> Option<&'static str> {
-        isa::lookup(word).map(|row| row.mnemonic)
+        self.lookup(word).map(|row| row.mnemonic)
     }
 
     fn instead(&self, word: u32) -> Option<&'static str> {
+        if isa::lookup(word)?.kind.is_option() {
+            return Some(
+                "the chip has no bit instructions: a board tigon-n may have them (docs/tigon2-n.md)",
+            );
+        }
         Some(match self.mnemonic(word)? {
             "mult" | "multu" | "div" | "divu" | "mfhi" | "mthi" | "mflo" | "mtlo" | "lwl"
             | "lwr" | "swl" | "swr" | "sync" | "teq" => {
@@ -64,15 +86,19 @@ impl Architecture for Mips {
     }
 
     fn is_executable(&self, word: u32) -> bool {
-        isa::lookup(word).is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal))
+        self.lookup(word)
+            .is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal))
     }
 
     fn disassemble(&self, word: u32, address: u32) -> String {
-        disasm::disassemble(word, address)
+        match self.lookup(word) {
+            None => disasm::no_instruction(word),
+            Some(_) => disasm::disassemble(word, address),
+        }
     }
 
     fn target(&self, word: u32, address: u32) -> Option<u32> {
-        let operands = isa::lookup(word)?.operands.iter();
+        let operands = self.lookup(word)?.operands.iter();
         operands.copied().find_map(|operand| match operand {
             Operand::Branch => Some(isa::branch_target(word, address)),
             Operand::Jump => Some(isa::jump_target(word, address)),
@@ -81,12 +107,12 @@ impl Architecture for Mips {
     }
 
     fn target_register(&self, word: u32) -> Option<usize> {
-        let kind = isa::lookup(word)?.kind;
+        let kind = self.lookup(word)?.kind;
         matches!(kind, Kind::Jr | Kind::Jalr).then_some((word >> 21 & 31) as usize)
     }
 
     fn transfer(&self, word: u32) -> Option<Transfer> {
-        match isa::lookup(word)?.kind {
+        match self.lookup(word)?.kind {
             Kind::Jal
             | Kind::Jalr
             | Kind::Bgezal
@@ -101,13 +127,14 @@ impl Architecture for Mips {
     }
 
     fn delay_slots(&self, word: u32) -> u32 {
-        let row = isa::lookup(word);
+        let row = self.lookup(word);
         row.is_some_and(|row| row.kind.flow().has_delay_slot())
             .into()
     }
 
     fn falls_through(&self, word: u32) -> bool {
-        isa::lookup(word).is_some_and(|row| row.kind.flow() == Flow::Next)
+        self.lookup(word)
+            .is_some_and(|row| row.kind.flow() == Flow::Next)
     }
 
     fn stored_register(&self, word: u32) -> Option<usize> {
@@ -123,7 +150,7 @@ impl Architecture for Mips {
     }
 
     fn stack_change(&self, word: u32) -> Option<i32> {
-        let adds = isa::lookup(word)?.kind == Kind::Addiu;
+        let adds = self.lookup(word)?.kind == Kind::Addiu;
         let [from, to] = [word >> 21 & 31, word >> 16 & 31].map(|register| register as usize);
         let amount = (word as u16).cast_signed();
         (adds && from == SP && to == SP).then_some(amount.into())
@@ -145,9 +172,9 @@ mod tests {
         let check = |text, transfer, target, slots| {
             let word = word(text);
             let found = (
-                Mips.transfer(word),
-                Mips.target(word, 0x1000),
-                Mips.delay_slots(word),
+                MIPS.transfer(word),
+                MIPS.target(word, 0x1000),
+                MIPS.delay_slots(word),
             );
             assert_eq!(found, (transfer, target, slots), "{text}");
         };
@@ -163,25 +190,36 @@ mod tests {
     #[test]
     fn words_are_known_by_what_the_chip_makes_of_them() {
         let check = |word, mnemonic: Option<&str>, executable| {
-            assert_eq!(Mips.mnemonic(word), mnemonic);
-            assert_eq!(Mips.is_executable(word), executable);
+            assert_eq!(MIPS.mnemonic(word), mnemonic);
+            assert_eq!(MIPS.is_executable(word), executable);
         };
         check(word("addu $t0, $t1, $t2"), Some("addu"), true);
         check(0x0128_0019, Some("multu"), false);
         check(0xffff_ffff, Some("sd"), false);
-        assert_eq!(Mips.stored_register(word("sw $t0, 4($sp)")), Some(8));
-        assert_eq!(Mips.stored_register(word("lw $t0, 4($sp)")), None);
-        assert_eq!(Mips.stack_change(word("addiu $sp, $sp, -24")), Some(-24));
-        assert_eq!(Mips.stack_change(word("addiu $sp, $fp, 24")), None);
-        assert_eq!(Mips.stack_change(word("addu $sp, $sp, $t0")), None);
-        assert!(Mips.falls_through(word("addu $t0, $t1, $t2")));
-        assert!(!Mips.falls_through(word("beq $t0, $t1, 0x1010")));
-        assert_eq!(Mips.return_distance(word("jal 0x2000")), 8);
+        // A bit instruction is one of the boards that have it only.
+        let setb = word("setb $t0, $t1");
+        check(setb, None, false);
+        assert_eq!(MIPS.disassemble(setb, 0), ".word 0x01090028");
+        assert!(MIPS_WITH_BITS.is_executable(setb) && MIPS_WITH_BITS.falls_through(setb));
+        let update = word("update $v0, $t0, $t1");
+        assert_eq!(
+            MIPS_WITH_BITS.disassemble(update, 0),
+            "update $v0, $t0, $t1"
+        );
+        assert_eq!(MIPS_WITH_BITS.mnemonic(update), Some("update"));
+        assert_eq!(MIPS.stored_register(word("sw $t0, 4($sp)")), Some(8));
+        assert_eq!(MIPS.stored_register(word("lw $t0, 4($sp)")), None);
+        assert_eq!(MIPS.stack_change(word("addiu $sp, $sp, -24")), Some(-24));
+        assert_eq!(MIPS.stack_change(word("addiu $sp, $fp, 24")), None);
+        assert_eq!(MIPS.stack_change(word("addu $sp, $sp, $t0")), None);
+        assert!(MIPS.falls_through(word("addu $t0, $t1, $t2")));
+        assert!(!MIPS.falls_through(word("beq $t0, $t1, 0x1010")));
+        assert_eq!(MIPS.return_distance(word("jal 0x2000")), 8);
     }
 
     #[test]
     fn registers_have_names_and_numbers() {
-        let check = |name, number| assert_eq!(Mips.register(name), number, "{name}");
+        let check = |name, number| assert_eq!(MIPS.register(name), number, "{name}");
         check("sp", Some(29));
         check("fp", Some(30));
         check("s8", Some(30));

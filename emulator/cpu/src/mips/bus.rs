@@ -1,5 +1,6 @@
 //! The interface of a MIPS core to its board.
 
+use super::bits::BitChange;
 use super::exec::Core;
 use super::isa::Op;
 use super::witness::Witness;
@@ -74,6 +75,22 @@ pub trait Bus {
         width: Width,
         value: u32,
     ) -> Result<(), BusStop>;
+
+    /// Whether the core has the bit instructions.
+    fn has_bit_instructions(&self) -> bool {
+        true
+    }
+
+    /// Changes a word of memory at once: no other actor accesses it in between. Returns the word as it was.
+    ///
+    /// # Errors
+    /// [`BusStop::Wait`] or a fault; never [`BusStop::Yield`].
+    fn change_bits(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        change: BitChange,
+    ) -> Result<u32, BusStop>;
 
     /// Handles an instruction that carries a probe (`Op::probe` is set), before its execution.
     /// The bus may change the clock's `ticks_per_cycle`. Called once per execution, after the

@@ -17,8 +17,13 @@ pub fn disassemble(word: u32, pc: u32) -> String {
     let alias = isa::ALIASES.iter().find(|row| row.matches(word));
     match alias.or_else(|| isa::lookup(word)) {
         Some(row) => instruction(row, word, pc),
-        None => format!(".word {word:#010x}"),
+        None => no_instruction(word),
     }
+}
+
+/// The text of a word that is no instruction.
+pub(super) fn no_instruction(word: u32) -> String {
+    format!(".word {word:#010x}")
 }
 
 fn instruction(row: &Row, word: u32, pc: u32) -> String {

@@ -3,11 +3,12 @@
 use std::mem;
 
 use super::alu;
+use super::bits::{self, BitChange};
 use super::bus::{Bus, BusStop, Fault, Width};
 pub use super::core::{Checkpoint, Core, CoreTiming};
 use super::flow::{self, Next};
-use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
-use super::isa::{self, Op};
+use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Setb, Sh, Sw, Update};
+use super::isa::{self, Kind, Op};
 use super::op::Held;
 use super::private;
 use super::witness::Witness;
@@ -233,14 +234,40 @@ fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
 fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
     let address = core.pc();
     let fault = match isa::lookup(word) {
-        Some(row) => Fault::Missing {
+        Some(row) if row.kind == Kind::Missing => Fault::Missing {
             address,
             mnemonic: row.mnemonic,
             word,
         },
-        None => Fault::Illegal { address, word },
+        _ => Fault::Illegal { address, word },
     };
     stop(core, bus, Exit::Fault(fault))
+}
+
+/// Executes a bit instruction.
+// Few programs have them: kept out of the loop.
+#[cold]
+#[inline(never)]
+fn change_bits<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<Next, Pause> {
+    if !bus.has_bit_instructions() {
+        return Err(unknown(core, bus, op.imm()));
+    }
+    let (base, index) = (core.place(op.rs()), core.place(op.rt()));
+    let address = bits::word_of(base, index);
+    check_alignment(core, bus, address, Width::Word)?;
+    let change = match op.kind() {
+        Setb => BitChange::Set(index % 32),
+        _ => BitChange::ClearRun(index % 32),
+    };
+    let before = core.clock.moment(B::WITNESSED);
+    match bus.change_bits(core, address, change) {
+        Ok(word) => {
+            core.write(op, index.wrapping_add(change.count_in(word)));
+            tell_access(core, bus, address, before);
+            Ok(Next::Sequence)
+        }
+        Err(stop) => Err(stopped(core, bus, op, stop)),
+    }
 }
 
 /// Executes one instruction. On failure, only [`Exit::Yield`] and [`Exit::Break`] count as
@@ -261,6 +288,7 @@ fn execute<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pause> {
         Sb => store(core, bus, op, Width::Byte)?,
         Sh => store(core, bus, op, Width::Half)?,
         Sw => store(core, bus, op, Width::Word)?,
+        Setb | Update => change_bits(core, bus, op)?,
         Break => return Err(broken(core, bus, op.imm())),
         Missing | Illegal => return Err(unknown(core, bus, op.imm())),
         _ => {

@@ -4,13 +4,14 @@
 //! and the assembler all read it, so they cannot disagree. [`ALIASES`] holds the other spellings of
 //! the same instructions (`nop`, `move`, `b`): rows too, with more bits fixed.
 //!
-//! Reserved fields must be zero; a word that sets them is no instruction of this chip.
+//! Reserved fields must be zero; a word that sets them is no instruction of this chip. The two bit instructions are an option of boards
+//! ([`Bus::has_bit_instructions`](super::bus::Bus::has_bit_instructions)): on others they are no instructions.
 
 use Kind::{
     Addiu, Addu, And, Andi, Beq, Beql, Bgez, Bgezal, Bgezall, Bgezl, Bgtz, Bgtzl, Blez, Blezl,
     Bltz, Bltzal, Bltzall, Bltzl, Bne, Bnel, Break, J, Jal, Jalr, Joff, Jr, Lb, Lbu, Lh, Lhu, Lui,
-    Lw, Missing, Nor, Or, Ori, Pri, Sb, Sh, Sll, Sllv, Slt, Slti, Sltiu, Sltu, Sra, Srav, Srl,
-    Srlv, Subu, Sw, Xor, Xori,
+    Lw, Missing, Nor, Or, Ori, Pri, Sb, Setb, Sh, Sll, Sllv, Slt, Slti, Sltiu, Sltu, Sra, Srav,
+    Srl, Srlv, Subu, Sw, Update, Xor, Xori,
 };
 use Operand::{
     Branch, Code, CopReg, HighCode, Jump, LowCode, Memory, Number, Raw, Rd, Rs, Rt, RtOut, Shift,
@@ -103,6 +104,10 @@ kinds! {
     Jalr,
     /// Jump to `rs + 8 * rt` (docs/tigon2.md, section 1).
     Joff,
+    /// Sets bit `rt` of the array of bits at `rs`, at once (docs/tigon2-n.md).
+    Setb,
+    /// Clears the run of set bits from bit `rt` on of the array at `rs`, at once; gives the first bit behind it (docs/tigon2-n.md).
+    Update,
     /// Stops the core.
     Break,
     /// Known by name, but not on this chip.
@@ -135,6 +140,12 @@ impl Flow {
 }
 
 impl Kind {
+    /// Whether it is one of the bit instructions, which are an option of boards.
+    #[must_use]
+    pub const fn is_option(self) -> bool {
+        matches!(self, Setb | Update)
+    }
+
     /// The flow of control after an instruction of this kind.
     #[must_use]
     pub const fn flow(self) -> Flow {
@@ -307,6 +318,8 @@ pub const ROWS: &[Row] = &[
     special("or", 0x25, THREE, Or),
     special("xor", 0x26, THREE, Xor),
     special("nor", 0x27, THREE, Nor),
+    special("setb", 0x28, TWO, Setb),
+    special("update", 0x29, THREE, Update),
     special("slt", 0x2a, THREE, Slt),
     special("sltu", 0x2b, THREE, Sltu),
     regimm("bltz", 0x00, COMPARE_ZERO, Bltz),
@@ -511,7 +524,7 @@ impl Row {
         }
         match self.kind {
             Break => imm = word >> 6 & 0xf_ffff,
-            Missing => imm = word,
+            Missing | Setb | Update => imm = word,
             Jal | Bltzal | Bgezal | Bltzall | Bgezall => dst = RETURN_ADDRESS,
             _ => {}
         }

@@ -4,6 +4,7 @@
 mod alu;
 pub mod architecture;
 pub mod asm;
+pub mod bits;
 pub mod bus;
 mod core;
 pub mod disasm;

@@ -16,11 +16,11 @@ use proptest::prelude::*;
 use super::{Image, ImageError, Memory, MemoryLimits, Symbol, SymbolKind, Symbols, probes, stack};
 use defs::tigon2::event::TABLE_ENTRIES;
 use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE};
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::mips::architecture::MIPS;
 
 const LIMITS: MemoryLimits = MemoryLimits {
     board: "tigon2",
-    architecture: &Mips,
+    architecture: &MIPS,
     sram_bytes: 512 * 1024,
     scratchpad_base: SCRATCHPAD_BASE,
     scratchpad_a_bytes: SCRATCHPAD_A_BYTES,

@@ -183,4 +183,5 @@ kinds! {
     37 "breakpoint" Breakpoint {}
     38 "memory-write" MemoryWrite { address, length }
     39 "event-raised" EventRaised { cpu, bits }
+    40 "further-semaphore" FurtherSemaphore { number, effect }
 }

@@ -249,6 +249,10 @@ fn others() -> Vec<BoxedStrategy<TraceKind>> {
             cpu: word(),
             bits: word()
         }),
+        kind!(FurtherSemaphore {
+            number: word(),
+            effect: word()
+        }),
     ]
 }
 

@@ -7,6 +7,7 @@ use defs::tigon2::rings::{DMA_CHECKSUM_OFFSET, DmaDescriptor, READ_RING_BELOW, W
 use crate::dma::stall::StallFrom;
 use crate::dma::{Burst, Channel, Direction, swap_words};
 use crate::fabric::{BoardContext, BoardEvent, Fabric};
+use crate::sram_banks::SramRange;
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
 use emulator_observe::event::TraceKind;
@@ -203,7 +204,11 @@ impl Fabric {
                 ctx.write_memory(burst.host, bytes)
             }
         };
-        self.charge_burst(ctx.now);
+        let range = SramRange {
+            address: burst.local,
+            bytes: burst.length,
+        };
+        self.charge_burst(range, ctx.now);
         if moved.is_err() {
             self.channel(direction).fail(DmaState::MASTER_ABORT);
             self.tell_races(|races| races.transfer_ends(direction, None, ctx.now));

@@ -16,6 +16,7 @@ use crate::fabric::{BoardContext, Fabric};
 use crate::inspect::{names, rings};
 use crate::map::{self, CpuTarget};
 use crate::races::BoardRaces;
+use crate::semaphore::{Semaphore, Side};
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
 use emulator_board::races::RacePair;
@@ -23,7 +24,8 @@ use emulator_board::{
     Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
     NoSuchFault, NothingThere, ProbeTable, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
 };
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::architecture::Architecture;
+use emulator_cpu::mips::architecture::{MIPS, MIPS_WITH_BITS};
 use emulator_cpu::mips::bus::Width;
 use emulator_image::{LostReturn, MemoryLimits};
 use emulator_observe::names::BoardNames;
@@ -39,24 +41,34 @@ const DISPATCH_TABLES: [&str; 3] = [
 const _: () = assert!(STACK_MAP_LIMIT == SCRATCHPAD_BASE);
 
 /// All CPUs that a board may have.
-pub static CPUS: [CpuInfo; MOST_CPUS] = [
-    cpu(0, ["CPU A", "a", "cpu_a"]),
-    cpu(1, ["CPU B", "b", "cpu_b"]),
-    cpu(2, ["CPU C", "c", "cpu_c"]),
-    cpu(3, ["CPU D", "d", "cpu_d"]),
-    cpu(4, ["CPU E", "e", "cpu_e"]),
-    cpu(5, ["CPU F", "f", "cpu_f"]),
-    cpu(6, ["CPU G", "g", "cpu_g"]),
-    cpu(7, ["CPU H", "h", "cpu_h"]),
-];
+pub static CPUS: [CpuInfo; MOST_CPUS] = cpus(&MIPS);
+/// All CPUs that a `tigon-n` may have.
+pub static CPUS_N: [CpuInfo; MOST_CPUS] = cpus(&MIPS_WITH_BITS);
 
-const fn cpu(index: u8, [name, letter, id]: [&'static str; 3]) -> CpuInfo {
+const fn cpus(architecture: &'static dyn Architecture) -> [CpuInfo; MOST_CPUS] {
+    [
+        cpu(0, ["CPU A", "a", "cpu_a"], architecture),
+        cpu(1, ["CPU B", "b", "cpu_b"], architecture),
+        cpu(2, ["CPU C", "c", "cpu_c"], architecture),
+        cpu(3, ["CPU D", "d", "cpu_d"], architecture),
+        cpu(4, ["CPU E", "e", "cpu_e"], architecture),
+        cpu(5, ["CPU F", "f", "cpu_f"], architecture),
+        cpu(6, ["CPU G", "g", "cpu_g"], architecture),
+        cpu(7, ["CPU H", "h", "cpu_h"], architecture),
+    ]
+}
+
+const fn cpu(
+    index: u8,
+    [name, letter, id]: [&'static str; 3],
+    architecture: &'static dyn Architecture,
+) -> CpuInfo {
     CpuInfo {
         name,
         letter,
         id,
         initiator: Initiator::Cpu(index),
-        architecture: &Mips,
+        architecture,
     }
 }
 
@@ -72,7 +84,10 @@ impl Tigon2 {
     pub const fn image_limits_of(names: &BoardNames, sram_bytes: u32) -> MemoryLimits {
         MemoryLimits {
             board: names.board,
-            architecture: &Mips,
+            architecture: match names.architecture {
+                Some(architecture) => architecture,
+                None => &MIPS,
+            },
             sram_bytes,
             scratchpad_base: SCRATCHPAD_BASE,
             scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
@@ -289,13 +304,19 @@ impl Inspect for Tigon2 {
     }
 
     fn semaphore(&self) -> Option<String> {
-        Some(match self.fabric.semaphore.owner() {
-            Some(side) => {
-                let owner = CPUS[usize::from(side.0) % MOST_CPUS].name;
-                format!("{owner} has the semaphore")
+        let owner_of = |side: Side| CPUS[usize::from(side.0) % MOST_CPUS].name;
+        let line = |(number, one): (usize, &Semaphore)| {
+            let name = match number {
+                0 => String::from("the semaphore"),
+                _ => format!("semaphore {}", number + 1),
+            };
+            match one.owner() {
+                Some(side) => format!("{} has {name}", owner_of(side)),
+                None => format!("{name} is free"),
             }
-            None => "the semaphore is free".into(),
-        })
+        };
+        let lines = self.fabric.semaphore.each().enumerate().map(line);
+        Some(lines.collect::<Vec<_>>().join(", "))
     }
 
     fn stops(&self) -> Stops {

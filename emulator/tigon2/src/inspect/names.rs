@@ -14,7 +14,7 @@ use crate::cpus::CpuPlan;
 use crate::map::{general_register, register_address};
 use emulator_base::initiator::Initiator;
 use emulator_board::CpuInfo;
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::mips::architecture::{MIPS, MIPS_WITH_BITS};
 use emulator_observe::names::{
     BoardNames, DEBUGGER, HOST, POWER, STORAGE, SWITCH, WIRE, initiator, name,
 };
@@ -77,7 +77,7 @@ pub static NAMES: BoardNames = BoardNames {
     register,
     registers: || registers(CpuPlan::CHIP).collect(),
     bits,
-    architecture: Some(&Mips),
+    architecture: Some(&MIPS),
     cpus: &["a", "b"],
     event_registers: &[register_address(r::EVENT_A), register_address(r::EVENT_B)],
     event: event::name,
@@ -127,7 +127,7 @@ pub static NAMES_N: BoardNames = BoardNames {
     block_of,
     register,
     bits,
-    architecture: Some(&Mips),
+    architecture: Some(&MIPS_WITH_BITS),
     event: event::name,
     gauges: &GAUGES,
     frame_buffers: FRAME_BUFFERS,
@@ -143,11 +143,18 @@ pub fn of_block(offset: u32) -> Option<(&'static str, String)> {
     let (cpu, at) = match offset {
         banks::CPU_COUNT => return Some(("cpus", "count".into())),
         banks::CPU_NUMBER => return Some(("cpus", "own_number".into())),
+        banks::SEMAPHORE_COUNT => return Some(("cpus", "semaphores".into())),
+        _ if let Some((number, cpu)) = banks::side_at(offset) => {
+            let letter = CPUS[cpu % MOST_CPUS].letter;
+            return Some(match number {
+                0 => ("semaphore", letter.into()),
+                _ => ("semaphore", format!("{letter}_{}", number + 1)),
+            });
+        }
         _ => banks::in_bank(offset)?,
     };
     let CpuInfo { letter, id, .. } = CPUS[cpu % MOST_CPUS];
     Some(match at {
-        banks::SEMAPHORE => ("semaphore", letter.into()),
         banks::TIMER_REFERENCE => ("timer", format!("reference_{letter}")),
         banks::EVENT => ("event", letter.into()),
         banks::MAILBOX_EVENT => ("mailbox", format!("event_{letter}")),
@@ -250,7 +257,10 @@ mod tests {
             assert_eq!(names.len(), count);
         };
         check(CpuPlan::CHIP, 256);
-        check(CpuPlan::any_number(8).unwrap(), 256 + 2 + 6 * (4 + 5 + 32));
+        check(
+            CpuPlan::any_number(8).unwrap(),
+            256 + 3 + 6 * (4 + 5 + 32) + 7 * 8,
+        );
     }
 
     #[test]
@@ -265,10 +275,13 @@ mod tests {
         check(0xC000_02F4, "cpu_b_r29");
         check(0xC000_03F0, "storage_3f0");
         check(0xC000_1004, "cpus_own_number");
+        check(0xC000_1008, "cpus_semaphores");
+        check(0xC000_1110, "semaphore_b_2");
+        check(0xC000_1728, "semaphore_h_8");
         check(0xC000_1208, "event_c");
         check(0xC000_1744, "cpu_h_pc");
         check(0xC000_13FC, "cpu_d_r31");
-        assert_eq!(register(0xC000_1210), None);
+        assert_eq!(register(0xC000_122C), None);
         assert_eq!(register(0xC000_0400), None);
         assert_eq!(register(0x4000), None);
     }

@@ -10,6 +10,7 @@ use defs::tigon2::rings::{
 use crate::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::mac::Sending;
 use crate::races::BoardRaces;
+use crate::sram_banks::SramRange;
 use crate::sram_bus::Bursts;
 use emulator_base::initiator::{Actor, Initiator};
 use emulator_base::time::SimTime;
@@ -135,13 +136,14 @@ impl Fabric {
         self.mac.sending = Some(sending);
         self.traffic.sent += 1;
         // The transmitter fetches a burst, and the next one when that is on the wire.
-        self.sram.bus_mut().expect_bursts(Bursts {
+        let bursts = Bursts {
             next: first_bit,
             period: self.link.span(u64::from(BURST_BYTES)),
             left: sending.length.div_ceil(BURST_BYTES),
             cycles: self.timing.sram_burst_cycles,
             ticks: self.ticks,
-        });
+        };
+        self.sram.expect_bursts(bursts, self.parts(sending));
         ctx.schedule(end, Initiator::Transmitter, BoardEvent::TxDone);
         note_head(&frame, first_bit, Initiator::Transmitter, ctx);
         let kind = TraceKind::FrameSent {
@@ -226,8 +228,9 @@ impl Fabric {
         }
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
-        self.store_rx(&frame, offset, part, ctx);
-        self.charge_burst(ctx.now);
+        let address = self.store_rx(&frame, offset, part, ctx);
+        let bytes = part;
+        self.charge_burst(SramRange { address, bytes }, ctx.now);
         let next = offset + part;
         if next == length {
             self.rx_side.accepted = false;
@@ -249,8 +252,8 @@ impl Fabric {
         ctx.schedule(time, Initiator::Receiver, event);
     }
 
-    /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
-    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) {
+    /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer. Returns the address.
+    fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) -> u32 {
         let (offset_bytes, part_bytes) = (offset as usize, part as usize);
         let at = self.mac.rx_place(offset);
         let ends_at = at.saturating_add(part);
@@ -260,7 +263,8 @@ impl Fabric {
             // All bursts but the last ones of frame and buffer.
             self.watch(at, part, Initiator::Receiver, ctx);
             self.tell_races(|races| races.frame_stored(at, part, ctx.now));
-            return self.sram.copy_in(at, bytes);
+            self.sram.copy_in(at, bytes);
+            return at;
         }
         let mut buffer = [0; BURST_BYTES as usize];
         let data = frame.bytes().get(offset_bytes..).unwrap_or_default();
@@ -287,6 +291,7 @@ impl Fabric {
         self.sram.copy_in(at, &buffer[..room]);
         self.sram
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
+        at
     }
 
     /// Possible destinations of the incoming frame's burst at `offset`: addresses and lengths.
@@ -314,7 +319,9 @@ impl Fabric {
             address: descriptor.address,
             status_length: descriptor.status_length,
         };
-        let time = ctx.now + self.timing.mac_receive_end;
+        // The receiver holds one frame: its descriptor is there before a burst of the next one is.
+        let held = self.link.span(PREAMBLE_BYTES + RECEIVE_HOLD_BYTES);
+        let time = ctx.now + self.timing.mac_receive_end.min(held);
         ctx.schedule(time, Initiator::Receiver, event);
     }
 

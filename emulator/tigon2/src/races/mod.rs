@@ -1,6 +1,6 @@
 //! Looks for races on a board ([`RaceDetector`]): who accesses which words of SRAM and registers, and what orders them.
 //!
-//! * Accesses under the semaphore do not race with each other.
+//! * Accesses under the semaphore, or the same one of several, do not race with each other.
 //! * A set software bit of an event register orders its writer before the CPU that reads the bit. A set hardware bit stands for the
 //!   register that hardware has moved.
 //! * A register that hardware moves (an index of a ring, the state of a DMA channel) orders the block before who reads the register.
@@ -10,6 +10,8 @@
 //! * A mailbox orders the host before the CPU that sees its event.
 //! * A word of SRAM that the firmware declares ([`PublishedWords`]) orders its writers before its readers; a guarded one must be changed under
 //!   the semaphore.
+//! * A bit instruction changes a word at once: such changes do not race with each other. One that clears bits comes behind all that set
+//!   bits of the word before.
 //! * The start of a CPU orders who starts it before it. A reset orders all before it and behind it.
 //! * The host's reads of SRAM and its looks at host memory order what they may see before it.
 //!
@@ -21,7 +23,7 @@
 mod orders;
 mod tell;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use defs::tigon2::banks::{MOST_CPUS, event_register};
 use defs::tigon2::event as bit;
@@ -67,6 +69,8 @@ pub struct BoardRaces {
     detector: RaceDetector,
     /// Words of SRAM; the registers follow.
     sram_words: u32,
+    /// Orders of the words that bit instructions have changed, by word.
+    changed: BTreeMap<u32, Order>,
     /// Published words, sorted.
     published: Vec<u32>,
     /// Guarded words, sorted, with the last write by each CPU since one was started.
@@ -126,6 +130,7 @@ impl BoardRaces {
         Self {
             detector: RaceDetector::new(sram_words + REGISTERS, orders),
             sram_words,
+            changed: BTreeMap::new(),
             published,
             is_published,
             guarded: guarded
@@ -223,6 +228,26 @@ impl BoardRaces {
                 None => self.detector.write(access, place),
             }
         }
+    }
+
+    /// A CPU changes a word of SRAM by a bit instruction, at once; `takes`: it clears bits, and knows what was done before they were set.
+    pub(crate) fn bits_changed(&mut self, access: &WordAccess, address: u32, takes: bool) {
+        let word = WordBytes::range(address, 4).next();
+        let Some(word) = word.map(|place| place.word % self.sram_words) else {
+            return;
+        };
+        let order = match self.declared(word) {
+            Some(Declared::Guarded(index)) => return self.guarded_written(access, index),
+            Some(Declared::Published(order)) => order,
+            None => {
+                let detector = &mut self.detector;
+                *self
+                    .changed
+                    .entry(word)
+                    .or_insert_with(|| detector.add_order())
+            }
+        };
+        self.detector.change(access, word, order, takes);
     }
 
     /// A CPU or the host writes a guarded word.
@@ -345,11 +370,11 @@ impl BoardRaces {
         }
     }
 
-    /// A write of a semaphore register had an effect.
-    pub(crate) fn semaphore_written(&mut self, who: Agent, effect: ToggleEffect) {
+    /// A write of a register of the semaphore with this number had an effect.
+    pub(crate) fn semaphore_written(&mut self, who: Agent, number: usize, effect: ToggleEffect) {
         match effect {
-            ToggleEffect::Taken => self.detector.set_holding(who, true),
-            ToggleEffect::Released => self.detector.set_holding(who, false),
+            ToggleEffect::Taken => self.detector.set_holding(who, number, true),
+            ToggleEffect::Released => self.detector.set_holding(who, number, false),
             ToggleEffect::Refused => {}
         }
     }

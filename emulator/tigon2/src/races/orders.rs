@@ -54,10 +54,9 @@ pub(super) const fn event_owner(offset: u32) -> Option<u32> {
     }
 }
 
-/// Whether a side of the semaphore is at an offset.
+/// Whether a side of a semaphore is at an offset.
 pub(super) const fn is_semaphore(offset: u32) -> bool {
-    matches!(offset, r::SEMAPHORE_A | r::SEMAPHORE_B)
-        || matches!(banks::in_bank(offset), Some((_, banks::SEMAPHORE)))
+    banks::side_at(offset).is_some()
 }
 
 pub(super) const fn by_software(offset: u32) -> Order {

@@ -18,10 +18,12 @@ use crate::inspect::stops;
 use crate::races::BoardRaces;
 use crate::run::private_memory::{OwnScratchpad, PrivateMemory};
 use crate::run::rest::RestOfCores;
+use crate::sram_banks::SramRange;
 use emulator_base::initiator::Actor;
 use emulator_board::poller;
 use emulator_board::races::{Agent, WordAccess};
 use emulator_board::{NodeEvent, ProbeTable, Ran, StageState};
+use emulator_cpu::mips::bits::BitChange;
 use emulator_cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator_cpu::mips::exec::Core;
 use emulator_cpu::mips::isa::Op;
@@ -173,9 +175,11 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         if self.fabric.races.is_some() {
             self.tell_races(core, |races, access| races.loaded(access, address, width));
         }
-        self.fabric
-            .sram
-            .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
+        self.fabric.sram.take_bus(
+            &mut core.clock,
+            SramRange::word(address),
+            self.fabric.timing.sram_word_cycles,
+        );
         core.clock
             .charge(u64::from(self.fabric.timing.sram_load_cycles));
         Ok(self.fabric.sram.read(address, width))
@@ -190,6 +194,55 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         value: u32,
     ) -> Result<(), BusStop> {
         self.in_turn(core)?;
+        self.before_write(core, address, width)?;
+        if self.fabric.races.is_some() {
+            self.tell_races(core, |races, access| {
+                races.stored(access, address, width as u32);
+            });
+        }
+        self.fabric.sram.take_bus(
+            &mut core.clock,
+            SramRange::word(address),
+            self.fabric.timing.sram_word_cycles,
+        );
+        core.clock
+            .charge(u64::from(self.fabric.timing.sram_store_cycles));
+        self.fabric.sram.write(address, width, value);
+        Ok(())
+    }
+
+    /// Changes a word of SRAM at once.
+    fn change_sram(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        change: BitChange,
+    ) -> Result<u32, BusStop> {
+        self.in_turn(core)?;
+        self.before_write(core, address, Width::Word)?;
+        if self.fabric.races.is_some() {
+            let takes = matches!(change, BitChange::ClearRun(_));
+            self.tell_races(core, |races, access| {
+                races.bits_changed(access, address, takes);
+            });
+        }
+        let timing = &self.fabric.timing;
+        let (taken, cycles) = match change {
+            BitChange::Set(_) => (timing.sram_change_cycles, timing.sram_store_cycles),
+            BitChange::ClearRun(_) => (timing.sram_change_cycles, timing.sram_load_cycles),
+        };
+        let range = SramRange::word(address);
+        self.fabric.sram.take_bus(&mut core.clock, range, taken);
+        core.clock.charge(u64::from(cycles));
+        let word = self.fabric.sram.read(address, Width::Word);
+        let changed = change.applied_to(word);
+        self.fabric.sram.write(address, Width::Word, changed);
+        Ok(word)
+    }
+
+    /// Prepares a write to SRAM of a core that is in turn.
+    #[inline(always)]
+    fn before_write(&mut self, core: &Core, address: u32, width: Width) -> Result<(), BusStop> {
         if self.fabric.sram.holds_code(address) {
             self.alone_with_board(core)?;
             self.other_private.idle.wake();
@@ -199,17 +252,6 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
         self.private.idle.disturb();
         self.watch(core, address, width);
-        if self.fabric.races.is_some() {
-            self.tell_races(core, |races, access| {
-                races.stored(access, address, width as u32);
-            });
-        }
-        self.fabric
-            .sram
-            .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
-        core.clock
-            .charge(u64::from(self.fabric.timing.sram_store_cycles));
-        self.fabric.sram.write(address, width, value);
         Ok(())
     }
 
@@ -444,6 +486,31 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         } else {
             self.store_elsewhere(core, address, width, value)
         }
+    }
+
+    fn has_bit_instructions(&self) -> bool {
+        self.fabric.timing.bit_instructions
+    }
+
+    #[inline(never)]
+    fn change_bits(
+        &mut self,
+        core: &mut Core,
+        address: u32,
+        change: BitChange,
+    ) -> Result<u32, BusStop> {
+        if address < SRAM_LIMIT {
+            return self.change_sram(core, address, change);
+        }
+        let Some(word) = self.private.scratchpad.get(address, Width::Word) else {
+            self.in_turn(core)?;
+            return Err(BusStop::Fault(Fault::NoMemory { address }));
+        };
+        let changed = change.applied_to(word);
+        self.store(core, address, Width::Word, changed)?;
+        let cycles = self.fabric.timing.scratchpad_load_cycles;
+        core.clock.charge(u64::from(cycles));
+        Ok(word)
     }
 
     // Probes are rare: their delivery is kept out of the core's loop.

@@ -6,7 +6,7 @@ use crate::cores::CorePrivate;
 use crate::sram::Sram;
 use emulator_cpu::bus::{Fault, Width};
 use emulator_cpu::code_map::{CodeMap, EntryPath, UNWRITTEN_BEFORE_BYTES, Wild, is_unwritten};
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::mips::architecture::MIPS;
 use emulator_cpu::mips::exec::Core;
 
 /// Whether the word at `pc` is code.
@@ -28,7 +28,7 @@ pub(crate) fn no_code(
     let word = |at| word(private, sram, at);
     Fault::Wild(Wild {
         address: pc,
-        path: EntryPath::find(pc, &Mips, core.registers(), code, core.jumped_from(), word),
+        path: EntryPath::find(pc, &MIPS, core.registers(), code, core.jumped_from(), word),
         place: code.place(pc, is_memory(private, sram, pc)),
     })
 }

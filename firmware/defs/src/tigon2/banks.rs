@@ -12,12 +12,17 @@ pub const MOST_CPUS: usize = 8;
 /// CPUs of the chip, whose registers are in the register file.
 pub const CHIP_CPUS: usize = 2;
 
+/// Most semaphores of a board.
+pub const MOST_SEMAPHORES: usize = 8;
+
 /// Start of these registers.
 pub const BANKS: u32 = 0x1000;
 /// Number of CPUs of the board; read only.
 pub const CPU_COUNT: u32 = BANKS;
 /// Index of the CPU that reads; read only. Others than CPUs read all ones.
 pub const CPU_NUMBER: u32 = BANKS + 4;
+/// Number of semaphores of the board; read only.
+pub const SEMAPHORE_COUNT: u32 = BANKS + 8;
 /// The bank of CPU C. Those of the others follow.
 pub const FIRST_BANK: u32 = BANKS + CHIP_CPUS as u32 * BANK_BYTES;
 /// Bytes of a bank.
@@ -33,6 +38,9 @@ pub const TIMER_REFERENCE: u32 = 0x04;
 pub const EVENT: u32 = 0x08;
 /// In a bank: the mailbox event register of the CPU, write one to clear.
 pub const MAILBOX_EVENT: u32 = 0x0C;
+/// In a bank, that of CPU A and CPU B too: the CPU's side of the second semaphore. Those of further ones follow.
+pub const FURTHER_SEMAPHORES: u32 = 0x10;
+const FURTHER_SEMAPHORES_END: u32 = FURTHER_SEMAPHORES + 4 * (MOST_SEMAPHORES as u32 - 1);
 /// In a bank: the first register that the CPU has as CPU A has it.
 pub const PRIVATE: u32 = r::CPU_PRIVATE % BANK_BYTES;
 
@@ -71,6 +79,35 @@ pub const fn semaphore(cpu: usize) -> u32 {
         0 => r::SEMAPHORE_A,
         1 => r::SEMAPHORE_B,
         _ => bank(cpu) + SEMAPHORE,
+    }
+}
+
+/// A CPU's side of a semaphore by its number, from 0 on: that of the chip is the first one.
+#[must_use]
+pub const fn semaphore_of(number: usize, cpu: usize) -> u32 {
+    match number {
+        0 => semaphore(cpu),
+        _ => bank(cpu) + FURTHER_SEMAPHORES + 4 * (number as u32 - 1),
+    }
+}
+
+/// The number of the semaphore of which a side is at an offset, and the index of the side's CPU.
+#[must_use]
+pub const fn side_at(offset: u32) -> Option<(usize, usize)> {
+    match offset {
+        r::SEMAPHORE_A => Some((0, 0)),
+        r::SEMAPHORE_B => Some((0, 1)),
+        BANKS..BANKS_END => {
+            let (cpu, at) = ((offset - BANKS) / BANK_BYTES, (offset - BANKS) % BANK_BYTES);
+            match at {
+                SEMAPHORE if cpu >= CHIP_CPUS as u32 => Some((0, cpu as usize)),
+                FURTHER_SEMAPHORES..FURTHER_SEMAPHORES_END => {
+                    Some((1 + ((at - FURTHER_SEMAPHORES) / 4) as usize, cpu as usize))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
@@ -118,14 +155,32 @@ mod tests {
                 let shared = shared.map(|register| register(cpu));
                 let private = (r::CPU_PRIVATE..r::CPU_PRIVATE_END).step_by(4);
                 let private = private.map(move |offset| offset + private_of(cpu));
-                shared.into_iter().chain(private)
+                let sides = (1..MOST_SEMAPHORES).map(move |number| semaphore_of(number, cpu));
+                shared.into_iter().chain(private).chain(sides)
             };
             let cpus = (0..MOST_CPUS).flat_map(of_cpu);
-            [CPU_COUNT, CPU_NUMBER].into_iter().chain(cpus)
+            [CPU_COUNT, CPU_NUMBER, SEMAPHORE_COUNT]
+                .into_iter()
+                .chain(cpus)
         };
         for offset in taken() {
             assert!(offset < BANKS_END);
             assert_eq!(taken().filter(|other| *other == offset).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_side_leads_back_to_its_semaphore_and_cpu() {
+        for number in 0..MOST_SEMAPHORES {
+            for cpu in 0..MOST_CPUS {
+                assert_eq!(side_at(semaphore_of(number, cpu)), Some((number, cpu)));
+            }
+        }
+        for offset in [CPU_COUNT, CPU_NUMBER, SEMAPHORE_COUNT, event_register(2)] {
+            assert_eq!(side_at(offset), None);
+        }
+        for offset in [BANKS + BANK_BYTES, private_of(2) + r::CPU_STATE, BANKS_END] {
+            assert_eq!(side_at(offset), None);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::cpu::clock::TICKS_PER_CYCLE;
-use emulator::cpu::mips::architecture::Mips;
+use emulator::cpu::mips::architecture::MIPS;
 use emulator::cpu::mips::asm::assemble;
 use emulator::cpu::mips::bus::Width;
 use emulator::image::{Symbol, SymbolKind, Symbols};
@@ -95,7 +95,7 @@ fn every_instruction_has_its_time() {
 fn a_profile_is_what_can_be_counted_by_hand() {
     let mut node = run();
     let log = node.trace.instructions_mut(0).unwrap();
-    let mut profile = CoreProfile::new(0, &Mips, &symbols(), &[]);
+    let mut profile = CoreProfile::new(0, &MIPS, &symbols(), &[]);
     profile.window(SimTime::ZERO, SimTime::MAX, log.ticks_per_second());
     profile.add(log.records());
     profile.finish();
@@ -139,7 +139,7 @@ fn a_window_cuts_within_instructions() {
     for (from, until) in [(0, 41), (1, 2), (4, 30), (5, 6), (40, 60)] {
         let [from_time, until_time] =
             [from, until].map(|cycle| clock.time_of(cycle * TICKS_PER_CYCLE));
-        let mut profile = CoreProfile::new(0, &Mips, &symbols(), &[]);
+        let mut profile = CoreProfile::new(0, &MIPS, &symbols(), &[]);
         profile.window(from_time, until_time, log.ticks_per_second());
         profile.add(log.records());
         profile.finish();

@@ -89,6 +89,17 @@ pub const CASES: &[Case] = &[
         BOTH,
         &["log: sum 0 0x2a", "log: zeros 0 0 0x0 0", "log: end 7 0"],
     ),
+    Case {
+        program: "bits",
+        boards: &[Tigon2],
+        code: 2,
+        says: &[
+            "3 instructions that the chip does not have",
+            "bits::main_b+",
+            "in cases/src/bin/bits.rs:",
+            "a board tigon-n may have them (docs/tigon2-n.md)",
+        ],
+    },
     gives("static_mut", BOTH, &["log: static 6 7 8"]),
     gives("async_work", BOTH, &["log: sum 45 after 11 polls"]),
     gives(

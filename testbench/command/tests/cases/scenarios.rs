@@ -43,10 +43,17 @@ const ROWS: [Row; 3] = [
 /// Runs a scenario and checks the exit code and what is said.
 #[track_caller]
 fn check(file: &Path, scenario: &str, code: i32, says: &[&'static str]) {
+    check_with(&[], file, scenario, code, says);
+}
+
+/// [`check`] with these options.
+#[track_caller]
+fn check_with(options: &[&str], file: &Path, scenario: &str, code: i32, says: &[&'static str]) {
     std::fs::write(file, scenario).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
     let output = command
         .arg("run")
+        .args(options)
         .arg(file)
         .env_remove("RUST_LOG")
         .output()
@@ -116,6 +123,55 @@ fn programs_that_are_only_started() {
              [[program]]\nrun = \"start\"\nnodes = \"all\"\n"
         );
         check(&file, &scenario, code, says);
+    }
+}
+
+/// Lines of the scenario in which two CPUs of a board use the bit instructions, if it has them; the exit code, and what is said.
+const BITS: [(&str, i32, &[&str]); 3] = [
+    (
+        "core.cpus = 2\ncore.bit_instructions = 1",
+        0,
+        &[
+            "CPU A rests at a jump to itself after 2000.0 us",
+            "races     none",
+        ],
+    ),
+    (
+        "core.cpus = 2\ncore.bit_instructions = 1\nsram.banks = 4",
+        0,
+        &["races     none"],
+    ),
+    (
+        "core.cpus = 2",
+        1,
+        &[
+            "the chip has no instruction 0x00430028",
+            "bits::main_b at cases/src/bin/bits.rs:",
+        ],
+    ),
+];
+
+#[test]
+fn bit_instructions_are_an_option() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bits.toml");
+    let image = program(Board::Tigon2, "bits");
+    for (costs, code, says) in BITS {
+        let scenario = format!(
+            "board = \"tigon-n\"\nimage = \"{image}\"\nmax_time_us = 2000\n[costs]\n{costs}\n\
+             [network]\ntopology = \"none\"\nnodes = 1\n[[program]]\nrun = \"start\"\nnodes = \"all\"\n"
+        );
+        check_with(&["--races"], &file, &scenario, code, says);
+        if code == 0 {
+            let trace = file.with_extension("trace").display().to_string();
+            check_with(&["--trace", &trace], &file, &scenario, code, &[]);
+            let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+            let output = command.args(["trace", "grep", "log:", &trace]).output();
+            let printed = text(&output.unwrap());
+            assert!(
+                printed.contains("log: sum 374250 of 500 pieces"),
+                "{printed}"
+            );
+        }
     }
 }
 

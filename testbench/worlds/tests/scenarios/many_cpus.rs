@@ -40,3 +40,32 @@ fn the_number_of_cpus_is_checked_with_its_position() {
     check("9", "9 CPUs: it must lie between 1 and 8");
     check("2.5", "2.5 CPUs: it must be a whole number");
 }
+
+/// Costs of such boards that make the same exchange faster, each beside those before.
+#[test]
+fn links_memory_and_buses_are_costs() {
+    let with = |link: &str, costs: &str| {
+        let text = with_cpus("2").replace("\"pair\"\n", &format!("\"pair\"\n{link}\n")) + costs;
+        let outcome = super::run(&text, &RunOptions::default());
+        assert!(outcome.is_good(), "{text}");
+        outcome.verdict.latency_us(50).unwrap()
+    };
+    const LINK: &str = "link = { speed_mbit = 10_000 }";
+    const CLOCK: &str = "core.clock = 166_000_000\n";
+    const MEMORY: &str = "sram.width = 32\nsram.banks = 4\n";
+    const BUS: &str = "pci.clock = 1_000_000_000\npci.width = 64\npci.burst_overhead = 0\n";
+    let latencies = [
+        with("", ""),
+        with(LINK, ""),
+        with(LINK, CLOCK),
+        with(LINK, &[CLOCK, MEMORY].concat()),
+        with(LINK, &[CLOCK, MEMORY, BUS].concat()),
+    ];
+    assert!(
+        latencies.is_sorted_by(|slow, fast| slow > fast),
+        "{latencies:?}"
+    );
+    let link_saves = latencies[0] - latencies[1];
+    // At least nine tenths of the first frame's 12.3 us, at most of both.
+    assert!((11.0..22.2).contains(&link_saves), "{link_saves} us");
+}

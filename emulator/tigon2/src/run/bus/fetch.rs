@@ -3,9 +3,11 @@
 use defs::tigon2::map::SRAM_LIMIT;
 
 use super::CpuBus;
+use crate::icache::LINE_BYTES;
 use crate::inspect::instruction_log::standing;
 use crate::inspect::stops;
 use crate::run::wild;
+use crate::sram_banks::SramRange;
 use emulator_board::CpuId;
 use emulator_cpu::ahead::Ahead;
 use emulator_cpu::code_map::CodeMap;
@@ -38,9 +40,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         if !hit {
             self.private.cache.fill(pc);
             self.private.idle.disturb();
-            self.fabric
-                .sram
-                .take_bus(&mut core.clock, self.fabric.timing.sram_line_cycles);
+            let line = SramRange {
+                address: pc & !(LINE_BYTES - 1),
+                bytes: LINE_BYTES,
+            };
+            let cycles = self.fabric.timing.sram_line_cycles;
+            self.fabric.sram.take_bus(&mut core.clock, line, cycles);
             core.clock
                 .charge(u64::from(self.fabric.timing.fetch_miss_cycles));
         }

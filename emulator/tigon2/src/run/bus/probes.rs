@@ -11,7 +11,7 @@ use crate::sram::Sram;
 use emulator_base::initiator::Actor;
 use emulator_board::BoardProbe;
 use emulator_cpu::architecture::Architecture;
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::mips::architecture::MIPS;
 use emulator_cpu::mips::bus::Width;
 use emulator_cpu::mips::exec::Core;
 use emulator_image::{LostReturn, Probe};
@@ -46,7 +46,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// Notes the return address that the call at the core's `pc` overwrites: its function does not keep it.
     #[cold]
     pub(super) fn lose_return(&mut self, core: &Core) {
-        let [sp, to] = [Mips.stack_pointer(), Mips.return_address()].map(|at| core.register(at));
+        let [sp, to] = [MIPS.stack_pointer(), MIPS.return_address()].map(|at| core.register(at));
         let call = core.pc();
         self.stages[self.private.index()].lose(LostReturn { call, sp, to });
     }

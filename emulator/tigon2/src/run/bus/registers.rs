@@ -14,7 +14,7 @@ use crate::run::idle::Rest;
 use crate::run::period;
 use emulator_board::CpuId;
 use emulator_cpu::architecture::Architecture;
-use emulator_cpu::mips::architecture::Mips;
+use emulator_cpu::mips::architecture::MIPS;
 use emulator_cpu::mips::bus::{BusStop, Fault, Width};
 use emulator_cpu::mips::exec::Core;
 use emulator_observe::event::{Details, TraceKind};
@@ -285,7 +285,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     /// Stops the core if its stack has left its region.
     fn check_stack(&self, core: &Core, address: u32) -> Result<(), BusStop> {
-        let stack_pointer = core.register(Mips.stack_pointer());
+        let stack_pointer = core.register(MIPS.stack_pointer());
         match self.probes.stack_end_before(address, stack_pointer) {
             None => Ok(()),
             Some(limit) => Err(BusStop::Fault(Fault::StackOverflow { address, limit })),

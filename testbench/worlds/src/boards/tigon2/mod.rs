@@ -5,7 +5,7 @@ mod kernel;
 mod start;
 
 use emulator::boards::IntoNode;
-use emulator::cpu::mips::architecture::Mips;
+use emulator::cpu::mips::architecture::{MIPS, MIPS_WITH_BITS};
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::inspect::names::{NAMES, NAMES_N};
@@ -39,7 +39,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     }),
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",
-    architecture: &Mips,
+    architecture: &MIPS,
     profile: "tigon2-88mhz",
     profiles: &PROFILES,
     sram_sizes: &[512 * KB, 1024 * KB, 2048 * KB],
@@ -73,6 +73,7 @@ pub(super) const TIGON_N: BoardType = BoardType {
     name: NAMES_N.board,
     title: "Tigon2 with any number of CPUs",
     description: "one to eight MIPS CPUs (core.cpus of the profile), gigabit Ethernet",
+    architecture: &MIPS_WITH_BITS,
     profile: "tigon-n-88mhz",
     scenario_sram_bytes: 1024 * KB,
     profiles: &PROFILES_N,
