@@ -28,7 +28,7 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let mut new = flags & !(ANSWER_MASK << ANSWER_SHIFT) | kind << ANSWER_SHIFT | F_ACK;
-        if !N::ROLE.receives() {
+        if !N::ROLE.receives() || N::LENDS {
             new = new & !(ANSWERED_MASK << ANSWERED_SHIFT)
                 | (sequence & ANSWERED_MASK) << ANSWERED_SHIFT;
         }

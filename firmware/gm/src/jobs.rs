@@ -63,6 +63,8 @@ enum Job {
     Local = 20,
     /// RECV: the result of an atomic operation goes where its process wants it. [`end_word`](crate::collective::end_word); port; word.
     Direct = 21,
+    /// SEND: the timer is to run. Only where SEND's half is lent.
+    Timer = 22,
 }
 
 record! {
@@ -109,7 +111,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn on_jobs(&mut self) {
         let (place, ring) = match N::ROLE {
-            Role::Sender => (SENDER_JOB, SENDER_JOBS),
+            Role::Sender | Role::Borrower => (SENDER_JOB, SENDER_JOBS),
             _ => (RECEIVER_JOB, RECEIVER_JOBS),
         };
         loop {
@@ -166,6 +168,8 @@ impl<N: Nic> Gm<N> {
             self.take_value(Connection::at(one), two, three);
         } else if job == Job::OwnValue as u32 {
             self.take_own_value(Record::at(one), two, three);
+        } else if N::LENDS && job == Job::Timer as u32 {
+            self.nic.set_timer();
         }
     }
 
@@ -249,6 +253,24 @@ impl<N: Nic> Gm<N> {
         } else {
             self.put_job(Job::OwnValue, 0, [record.address(), status, value]);
         }
+    }
+
+    /// RECV: whether SEND's CPU has taken all jobs. It may still carry out the last one, with SEND's half locked.
+    #[inline(always)]
+    pub(crate) fn jobs_are_taken(&self) -> bool {
+        let at = self.nic.load(SENDER_JOB_IN);
+        let end = match at {
+            SENDER_JOBS => SENDER_JOBS + RING_BYTES,
+            at => at,
+        };
+        Entry::at(end - JOB_BYTES).word(self) == 0
+    }
+
+    /// The timer is to run: RECV's CPU cannot set it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hand_timer(&mut self) {
+        self.put_job(Job::Timer, 0, [0; 3]);
     }
 
     /// SEND: staged bytes go to host memory.

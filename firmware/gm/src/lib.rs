@@ -30,6 +30,7 @@
 //! | `report` | completed sends and notices to the host |
 //! | `guard` | atomic operations that exclude the target's host; results that go straight into memory |
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
+//! | `lend` | SEND's half under a lock, so that RECV's CPU answers packets of collective operations itself |
 //! | `published` | words by which the halves and the host tell each other how far they are |
 //! | `control` | start, ports, the driver's commands |
 //! | `probe` | packets that map the network |
@@ -59,6 +60,7 @@ mod deliver;
 mod gossip;
 mod guard;
 mod jobs;
+mod lend;
 pub mod nic;
 mod page;
 mod post;
@@ -114,6 +116,9 @@ impl<N: Nic> Gm<N> {
     /// SRAM is written: a loop over this function repeats the same round until something comes, and the emulator skips such rounds.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
+        if N::LENDS && N::ROLE.sends() {
+            self.look_at_sent();
+        }
         let events = self.nic.events();
         if events == 0 {
             if !self.posted() {
@@ -155,13 +160,16 @@ impl<N: Nic> Gm<N> {
         }
         if N::ROLE.receives() && events & N::ACK_TICK != 0 {
             self.send_delayed_acks();
+            if N::LENDS {
+                self.count_slow_acks();
+            }
         }
     }
 
     /// Address of a counter of this CPU.
     const fn counter_at(counter: Counter) -> u32 {
         let counters = match N::ROLE {
-            Role::Receiver => RECEIVER_COUNTERS,
+            Role::Receiver | Role::Borrower => RECEIVER_COUNTERS,
             Role::All | Role::Sender => COUNTERS,
         };
         counters + ((counter as u32) << 2)

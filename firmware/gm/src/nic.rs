@@ -5,6 +5,8 @@
 
 pub use defs::gm::probe::Event;
 
+pub use crate::receive::Packet;
+
 /// A host memory address, as DMA sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAddress {
@@ -23,6 +25,8 @@ pub enum Role {
     Sender,
     /// RECV and RDMA, with receive tokens, reports, and all DMA to the host.
     Receiver,
+    /// On RECV's CPU, while it has the lock of SEND's half: all that a packet asks of SEND. RECV itself stays [`Receiver`](Self::Receiver).
+    Borrower,
 }
 
 impl Role {
@@ -57,6 +61,8 @@ pub trait Nic {
     const ACK_TICK: u32 = 0;
     /// Bit of an event: the other CPU has called [`wake`](Self::wake). 0 on one CPU.
     const JOB: u32 = 0;
+    /// Whether a lock guards SEND's half, under which RECV's CPU carries out what collective operations ask of it: [`lend`](Self::lend).
+    const LENDS: bool = false;
     /// Number of times that [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
     /// hardware needs; 0 if only an event tells of the end.
     const SHORT_READ_POLLS: u32 = 0;
@@ -105,6 +111,25 @@ pub trait Nic {
     fn interrupt(&mut self);
     /// Tells the other CPU that there is a job for it: [`JOB`](Self::JOB).
     fn wake(&mut self) {}
+
+    /// RECV: takes the lock of SEND's half and has [`Gm::carry_out`](crate::Gm::carry_out) do on this CPU what a packet of a barrier or a
+    /// reduction asks of it. Unless it `waits`, it takes the lock only if that is free. Returns whether it had it. Called only with
+    /// [`LENDS`](Self::LENDS).
+    #[inline(always)]
+    fn lend(&mut self, _packet: &Packet, _waits: bool) -> bool {
+        false
+    }
+    /// SEND, in the middle of a step: lets RECV's CPU have the lock if it waits for it. Called only with [`LENDS`](Self::LENDS).
+    #[inline(always)]
+    fn yield_lock(&mut self) {}
+    /// Whether the packet has left that either CPU has given to the sender. Asked only with [`LENDS`](Self::LENDS).
+    #[inline(always)]
+    fn is_sent(&self) -> bool {
+        true
+    }
+    /// [`SENT`](Self::SENT) is to come up after the packet that the other CPU has given to the sender.
+    #[inline(always)]
+    fn watch_sent(&mut self) {}
 
     /// Marks an event for observers: a connection's number and a sequence number. Takes no time.
     #[inline(always)]

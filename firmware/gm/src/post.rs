@@ -13,7 +13,7 @@ use defs::gm::port::{
     ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_SLOT_BYTES, SEND_TOKENS, SIGNALS, WAKE,
 };
 
-use crate::nic::Event;
+use crate::nic::{Event, Role};
 use crate::slot::{SendSlot, slot_node, slot_subport, slot_type};
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, PortBlock,
@@ -64,7 +64,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        (self.command_word() | self.outbox() | self.acked_count()) != 0 && self.take_words()
+        (self.command_word() | self.outbox() | self.acked_due()) != 0 && self.take_words()
     }
 
     /// Takes a send slot.
@@ -312,6 +312,9 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn start_timer(&mut self) {
         if self.timer_runs() == 0 {
             self.set_timer_runs(1);
+            if matches!(N::ROLE, Role::Borrower) {
+                return self.hand_timer();
+            }
             self.nic.set_timer();
         }
     }

@@ -172,7 +172,11 @@ impl<N: Nic> Gm<N> {
             }
             false
         } else if subtype.wrapping_sub(STEP) < SUBTYPES {
-            self.collective_packet(&packet);
+            if N::LENDS {
+                self.lend_or_hand(&packet);
+            } else {
+                self.collective_packet(&packet);
+            }
             false
         } else {
             self.other(&packet)

@@ -30,13 +30,18 @@ impl<N: Nic> Gm<N> {
         if N::ACK_TICK == 0 && N::ROLE.receives() {
             self.send_delayed_acks();
         }
-        if self.acked_count() != 0 {
+        if N::LENDS {
+            self.look_at_acked(now);
+        } else if self.acked_count() != 0 {
             self.take_acked();
         }
-        if self.slow_count() != 0 {
+        if !N::LENDS && self.slow_count() != 0 {
             self.send_slow_acks(now);
         }
         self.look_at_connections(now);
+        if N::LENDS {
+            self.nic.yield_lock();
+        }
         if self.alarms() != 0 {
             self.look_at_alarms(now);
         }
@@ -54,7 +59,7 @@ impl<N: Nic> Gm<N> {
             | self.nic.load(GETS)
             | self.nic.load(ATOMICS)
             | self.active_ports()
-            | self.slow_count();
+            | if N::LENDS { 0 } else { self.slow_count() };
         if waits == 0 {
             self.set_timer_runs(0);
         } else {

@@ -329,7 +329,9 @@ impl<N: Nic> Gm<N> {
             return self.send_value(connection);
         }
         // RECV on the other CPU may have gone on: the packet that was refused is not the one that is expected now.
-        if !N::ROLE.receives() && (flags >> ANSWERED_SHIFT ^ sequence) & ANSWERED_MASK != 0 {
+        if (!N::ROLE.receives() || N::LENDS)
+            && (flags >> ANSWERED_SHIFT ^ sequence) & ANSWERED_MASK != 0
+        {
             kind = answer::ACK;
         }
         let subtype = answer::subtype(kind);

@@ -288,6 +288,7 @@ fn examples_are_right() {
     names.sort();
     let expected = [
         ("dynamic", "180"),
+        ("gm-tigon2", "75"),
         ("goodput", "7"),
         ("linux-loss", "8"),
         ("loss", "150"),

@@ -3,16 +3,16 @@ use defs::gm::collective::{
     ACKED_BYTES, AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES,
     UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES, endpoint,
 };
-use defs::gm::map::Counter;
+use defs::gm::map::{ACK_HALF_US, Counter, TICK_HALF_US};
 use defs::gm::packet::{ACK, HEADER_BYTES};
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACKED, ACKED_LIMIT, AWAITED, AWAITING, Acked, EARLIER, EXCHANGING, Payload, RECORD_FREED, SLOW,
-    SLOW_LIMIT, awaits, block, entry_endpoint, note,
+    ACKED, ACKED_DUE, ACKED_LIMIT, AWAITED, AWAITING, Acked, EARLIER, EXCHANGING, Payload,
+    RECORD_FREED, SLOW, SLOW_LIMIT, awaits, block, entry_endpoint, note,
 };
-use crate::nic::Event;
+use crate::nic::{Event, Role};
 use crate::receive::Packet;
 use crate::state::{Connection, F_DELAYED, F_SLOW, PortBlock, port_block};
 use crate::timer::is_reached;
@@ -47,6 +47,22 @@ impl<N: Nic> Gm<N> {
         }
         if !(N::ROLE.sends() && packet.subtype == PARTIAL && self.awaited_partial(packet)) {
             self.take_packet(packet, has_value);
+        }
+    }
+
+    /// [`collective_packet`](Self::collective_packet) for packets of barriers, in the memory of its caller.
+    #[inline(always)]
+    pub(crate) fn barrier_packet_here(&mut self, packet: &Packet) {
+        let known = packet.lengths & NO_SUBPORT == 0 && packet.number & 1 == 0;
+        let usual = packet.length == HEADER_BYTES + ACKED_BYTES && known && self.has_operations();
+        if !usual {
+            return self.collective_packet(packet);
+        }
+        if self.is_expected(packet.connection, packet.sequence) {
+            self.took(packet);
+            self.barrier_packet(packet);
+            let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
+            self.note_acked(packet.connection, acked);
         }
     }
 
@@ -95,7 +111,11 @@ impl<N: Nic> Gm<N> {
         self.took(packet);
         let (remote, local, opening) = (packet.remote(), packet.local(), packet.opening());
         let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
-        self.ack_came(packet.connection, ACK, acked, 0);
+        if matches!(N::ROLE, Role::Borrower) {
+            self.note_acked(packet.connection, acked);
+        } else {
+            self.ack_came(packet.connection, ACK, acked, 0);
+        }
         let from = origin::pack(packet.subtype, packet.node(), remote, local, opening);
         let value = if has_value {
             self.packet_value(packet)
@@ -108,6 +128,9 @@ impl<N: Nic> Gm<N> {
     /// A packet of a barrier has acknowledged others: that is looked at when nothing else is to do.
     #[inline(always)]
     fn note_acked(&mut self, connection: Connection, acked: u32) {
+        if N::LENDS {
+            return self.merge_acked(connection, acked);
+        }
         let word = self.acked_count();
         let count = word & !RECORD_FREED;
         if count == ACKED_LIMIT {
@@ -127,13 +150,18 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let count = self.slow_count();
-        if !N::ROLE.sends() || count == SLOW_LIMIT {
+        if !N::ROLE.sends() && !N::LENDS || count == SLOW_LIMIT {
             return self.delay_ack(connection, flags);
         }
         connection.set_receive(self, flags | F_SLOW);
         self.nic.store(SLOW + (count << 2), connection.address());
         self.set_slow_count(count + 1);
-        if count == 0 {
+        if count == 0 && N::LENDS {
+            self.set_slow_deadline(SLOW_ACK_TICKS);
+            if self.delayed_count() == 0 {
+                self.nic.set_ack_timer();
+            }
+        } else if count == 0 {
             let deadline = self.now().wrapping_add(SLOW_TICKS);
             self.set_slow_deadline(deadline);
             self.start_timer();
@@ -143,9 +171,28 @@ impl<N: Nic> Gm<N> {
     /// A tick: sends the acks for which no packet has come in time.
     pub(crate) fn send_slow_acks(&mut self, now: u32) {
         let deadline = self.slow_deadline();
-        if !is_reached(deadline, now) {
+        if is_reached(deadline, now) {
+            self.acknowledge_slow();
+        }
+    }
+
+    /// RECV, where SEND's half is lent: a tick of its own timer. The acks wait here, since [`Connection::receive`] is RECV's.
+    pub(crate) fn count_slow_acks(&mut self) {
+        if self.slow_count() == 0 {
             return;
         }
+        let left = self.slow_deadline() - 1;
+        self.set_slow_deadline(left);
+        if left == 0 {
+            self.acknowledge_slow();
+        } else {
+            self.nic.set_ack_timer();
+        }
+    }
+
+    /// Sends the acks for which no packet has come in time.
+    #[inline(always)]
+    fn acknowledge_slow(&mut self) {
         let count = self.slow_count();
         self.set_slow_count(0);
         let mut at = SLOW;
@@ -160,6 +207,9 @@ impl<N: Nic> Gm<N> {
 
     /// Looks at what packets of barriers have acknowledged, and lets ports go on for which there is a record.
     pub(crate) fn take_acked(&mut self) {
+        if N::LENDS {
+            return self.take_last_acked();
+        }
         let word = self.acked_count();
         let count = word & !RECORD_FREED;
         self.set_acked_count(0);
@@ -173,6 +223,68 @@ impl<N: Nic> Gm<N> {
         if word & RECORD_FREED != 0 {
             self.settle();
         }
+    }
+
+    /// Where SEND's half is lent, acknowledgments wait longer: several of a connection take as much time as one.
+    #[inline(never)]
+    fn merge_acked(&mut self, connection: Connection, acked: u32) {
+        let word = self.acked_count();
+        let count = word & !(RECORD_FREED | ACKED_DUE);
+        let mut at = ACKED;
+        while at < ACKED + (count << 3) {
+            if Acked::at(at).connection(self).address() == connection.address() {
+                return Acked::at(at).set_sequence(self, acked);
+            }
+            at += 8;
+        }
+        if count == ACKED_LIMIT {
+            return self.ack_came(connection, ACK, acked, 0);
+        }
+        Acked::at(at).set_connection(self, connection);
+        Acked::at(at).set_sequence(self, acked);
+        self.set_acked_count(word + 1);
+    }
+
+    /// A tick where SEND's half is lent: acknowledgments are looked at in some of them.
+    pub(crate) fn look_at_acked(&mut self, now: u32) {
+        let acked = self.acked_count();
+        let often = self.resend_ticks() < 4 * ACKED_TICKS;
+        if acked != 0 && (often || now & (ACKED_TICKS - 1) == 0) {
+            self.set_acked_count(acked | ACKED_DUE);
+        }
+    }
+
+    /// Whether acknowledgments are to be looked at now.
+    #[inline(always)]
+    pub(crate) fn acked_due(&self) -> u32 {
+        match N::LENDS {
+            true => self.acked_count() & (RECORD_FREED | ACKED_DUE),
+            false => self.acked_count(),
+        }
+    }
+
+    /// Looks at the last acknowledgment only: between two of them the other CPU has SEND's half.
+    #[inline(always)]
+    fn take_last_acked(&mut self) {
+        let word = self.acked_count();
+        let count = word & !(RECORD_FREED | ACKED_DUE);
+        if count == 0 {
+            self.set_acked_count(0);
+            return self.settle();
+        }
+        // The other CPU may note further ones from now on, which wait for another tick.
+        let rest = if count == 1 { word & !ACKED_DUE } else { word };
+        self.set_acked_count(rest - 1);
+        let entry = Acked::at(ACKED + ((count - 1) << 3));
+        let connection = entry.connection(self);
+        let acked = entry.sequence(self);
+        self.ack_came(connection, ACK, acked, 0);
+    }
+
+    /// RECV: whether there is a place for a value.
+    #[inline(always)]
+    pub(crate) fn has_place(&self) -> bool {
+        self.taken().wrapping_sub(self.used_packets()) < UNEXPECTED_VALUES
     }
 
     /// Whether there is a place for what a packet brings until it is used. If not, its sender is told. A value that a reduction waits for
@@ -216,7 +328,9 @@ impl<N: Nic> Gm<N> {
         } else {
             self.note_packet(origin::pack(packet.subtype, node, remote, local, opening));
         }
-        self.begin_next(port);
+        if !matches!(N::ROLE, Role::Borrower) || block(port).posted(self) != 0 {
+            self.begin_next(port);
+        }
         self.settle();
     }
 
@@ -359,5 +473,9 @@ impl Packet {
 
 /// Ticks after which the packet of an operation is acknowledged by itself: a share of those after which it is sent again.
 const SLOW_TICKS: u32 = 10;
+/// Ticks between two looks at the acknowledgments that packets brought, where SEND's half is lent: a power of two.
+const ACKED_TICKS: u32 = 4;
+/// [`SLOW_TICKS`] in ticks of RECV's own timer.
+const SLOW_ACK_TICKS: u32 = SLOW_TICKS * TICK_HALF_US / ACK_HALF_US;
 
 const _: () = assert!(PARTIAL_AGAIN == STEP + SUBTYPES - 1 && AGAIN == RELEASE + 1);

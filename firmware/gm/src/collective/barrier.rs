@@ -22,6 +22,7 @@ use super::state::{
     AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
     awaits, block, entry_endpoint, list, note,
 };
+use crate::nic::Role;
 use crate::slot::{slot_node, slot_subport};
 use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
@@ -102,13 +103,23 @@ impl<N: Nic> Gm<N> {
         let usual = entry & (STEP_SEND | STEP_WAIT) == STEP_SEND | STEP_WAIT;
         if index < block.count(self) && usual {
             // The next step is like this one: most are.
-            if self.depart(port, entry, STEP, NO_VALUE) && !self.take_note(port, entry) {
+            let departs = match N::ROLE {
+                Role::Borrower => self.depart_hot(port, entry, STEP),
+                _ => self.depart(port, entry, STEP, NO_VALUE),
+            };
+            if departs && !self.take_note(port, entry) {
                 return block.set_awaited(self, awaits(entry_endpoint(entry)));
             }
             return self.exchange_after(port);
         }
         block.set_awaited(self, 0);
         block.set_sent(self, 0);
+        if matches!(N::ROLE, Role::Borrower) && index == block.count(self) && !block.is_told(self) {
+            // The end, as `exchange` comes to it.
+            block.set_told(self, true);
+            block.set_barrier(self, NONE);
+            return self.finish(port, 0, Status::Success as u32, NO_VALUE);
+        }
         self.exchange(port);
     }
 

@@ -10,7 +10,7 @@ use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
 
 use super::origin;
-use super::state::{LocalPacket, Payload, RECORD_FREED, block};
+use super::state::{ACKED_DUE, LocalPacket, Payload, RECORD_FREED, block};
 use crate::remote::Plan;
 use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_number};
 use crate::{Gm, Nic};
@@ -76,9 +76,22 @@ impl<N: Nic> Gm<N> {
         self.depart_of(port, to, what, value)
     }
 
+    /// [`depart`](Self::depart) of a packet of a barrier, in the memory of its caller.
+    #[inline(always)]
+    pub(super) fn depart_hot(&mut self, port: PortBlock, to: u32, subtype: u32) -> bool {
+        let opening = block(port).opening(self);
+        self.depart_with(port, to, opening << 16 | subtype, NO_VALUE)
+    }
+
     /// `what`: subtype, and an opening in the upper half.
     #[inline(never)]
     fn depart_of(&mut self, port: PortBlock, to: u32, what: u32, value: Value) -> bool {
+        self.depart_with(port, to, what, value)
+    }
+
+    /// Sends a packet, in the memory of its caller.
+    #[inline(always)]
+    fn depart_with(&mut self, port: PortBlock, to: u32, what: u32, value: Value) -> bool {
         let node = to >> 16;
         let remote = to >> 8 & 0xFF;
         if remote >= PORT_COUNT || node >= self.nodes() {
@@ -190,6 +203,11 @@ impl<N: Nic> Gm<N> {
     fn wait_for_record(&mut self, port: PortBlock) -> bool {
         let waiting = self.waiting_ports() | 1 << port_number(port);
         self.set_waiting_ports(waiting);
+        if N::LENDS {
+            // What was acknowledged frees records.
+            let acked = self.acked_count() | ACKED_DUE;
+            self.set_acked_count(acked);
+        }
         false
     }
 
@@ -241,7 +259,7 @@ impl<N: Nic> Gm<N> {
 
     /// Lets packets leave while more are made.
     #[inline(never)]
-    pub(super) fn pump(&mut self) {
+    pub(crate) fn pump(&mut self) {
         self.read_machine();
         self.send_machine();
     }

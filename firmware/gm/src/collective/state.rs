@@ -42,6 +42,8 @@ words! {
 
 /// Bit of the number of acknowledgments: a record is free again, and ports wait for one.
 pub const RECORD_FREED: u32 = 1 << 31;
+/// Bit of the number of acknowledgments, where SEND's half is lent: they are to be looked at.
+pub const ACKED_DUE: u32 = 1 << 30;
 /// Acknowledgments that packets of barriers brought: connection, sequence number.
 pub const ACKED: u32 = STATE_END + 40;
 /// Most acknowledgments in [`ACKED`]; a further one is looked at at once.

@@ -94,9 +94,8 @@ fn ends(world: &mut World, node: u32, port: u32) -> Vec<(u32, u32, u32)> {
     mine.into_iter().map(end).collect()
 }
 
-fn both_cpus(mut check: impl FnMut(Cpus)) {
-    check(Cpus::One);
-    check(Cpus::Two);
+fn both_cpus(check: impl FnMut(Cpus)) {
+    Cpus::EVERY.into_iter().for_each(check);
 }
 
 /// Each operation, on another node's memory and on the own one.

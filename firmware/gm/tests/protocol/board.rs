@@ -1,12 +1,13 @@
 //! A board of the tests: the hardware and GM on one CPU, or its halves on two.
 //!
-//! Two CPUs are tested at the grain of words: before any access of a half the other one may carry out a step, and DMA may go on.
+//! Two CPUs are tested at the grain of words: before any access of a half the other one may carry out a step, and DMA may go on. Where SEND's
+//! half is lent, the lock keeps RECV's CPU from packets within a step of SEND's, and SEND's from steps while RECV's has the lock.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::{Rc, Weak};
 
 use gm::Gm;
-use gm::nic::{HostAddress, Nic, Role};
+use gm::nic::{HostAddress, Nic, Packet, Role};
 
 use crate::nic::Fake;
 use crate::world::Random;
@@ -14,12 +15,31 @@ use crate::world::Random;
 const ALL: u8 = 0;
 const SENDER: u8 = 1;
 const RECEIVER: u8 = 2;
+const LENDER: u8 = 3;
+const TAKER: u8 = 4;
+const BORROWER: u8 = 5;
+
+/// Whether SDMA and SEND run in a role.
+const fn sends(role: u8) -> bool {
+    !matches!(role, RECEIVER | TAKER)
+}
+
+/// Whether RECV and RDMA run in a role.
+const fn receives(role: u8) -> bool {
+    !matches!(role, SENDER | LENDER)
+}
 
 /// The machines' CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cpus {
     One,
     Two,
+    /// Two, of which RECV's makes steps of collective operations under the lock of SEND's half.
+    Lending,
+}
+
+impl Cpus {
+    pub const EVERY: [Self; 3] = [Self::One, Self::Two, Self::Lending];
 }
 
 /// The hardware as a CPU sees it.
@@ -33,6 +53,14 @@ struct Shared {
     all: RefCell<Option<Gm<Side<ALL>>>>,
     sender: RefCell<Option<Gm<Side<SENDER>>>>,
     receiver: RefCell<Option<Gm<Side<RECEIVER>>>>,
+    lender: RefCell<Option<Gm<Side<LENDER>>>>,
+    taker: RefCell<Option<Gm<Side<TAKER>>>>,
+    /// RECV's CPU has the lock of SEND's half.
+    lent: Cell<bool>,
+    /// SEND's CPU lets RECV's have the lock within a step.
+    yields: Cell<bool>,
+    /// SEND's CPU wants the event of a packet that has left.
+    watched: Cell<bool>,
 }
 
 /// A step of a firmware that is not within one.
@@ -61,8 +89,15 @@ impl Shared {
             _ => {
                 step(&self.sender);
                 step(&self.receiver);
+                self.step_lender();
+                step(&self.taker);
             }
         }
+    }
+
+    /// A step of SEND's CPU, which needs the lock.
+    fn step_lender(&self) -> bool {
+        !self.lent.get() && step(&self.lender)
     }
 }
 
@@ -77,6 +112,11 @@ impl Board {
             all: RefCell::new(None),
             sender: RefCell::new(None),
             receiver: RefCell::new(None),
+            lender: RefCell::new(None),
+            taker: RefCell::new(None),
+            lent: Cell::new(false),
+            yields: Cell::new(false),
+            watched: Cell::new(false),
         });
         let side = || Rc::downgrade(&shared);
         match cpus {
@@ -84,6 +124,11 @@ impl Board {
             Cpus::Two => {
                 *shared.sender.borrow_mut() = Some(Gm::new(Side(side())));
                 *shared.receiver.borrow_mut() = Some(Gm::new(Side(side())));
+                shared.chance.set(24);
+            }
+            Cpus::Lending => {
+                *shared.lender.borrow_mut() = Some(Gm::new(Side(side())));
+                *shared.taker.borrow_mut() = Some(Gm::new(Side(side())));
                 shared.chance.set(24);
             }
         }
@@ -109,16 +154,16 @@ impl Board {
     /// A step of each CPU. Returns whether there was anything to do.
     pub fn step(&self) -> bool {
         let all = step(&self.0.all);
-        let sender = step(&self.0.sender);
-        step(&self.0.receiver) | sender | all
+        let sender = step(&self.0.sender) | self.0.step_lender();
+        step(&self.0.receiver) | step(&self.0.taker) | sender | all
     }
 
     /// A step of one CPU: the first or the second.
     pub fn step_one(&self, second: bool) -> bool {
         if second {
-            step(&self.0.receiver)
+            step(&self.0.receiver) | step(&self.0.taker)
         } else {
-            step(&self.0.sender) | step(&self.0.all)
+            step(&self.0.sender) | step(&self.0.all) | self.0.step_lender()
         }
     }
 }
@@ -132,7 +177,8 @@ impl<const ROLE: u8> Side<ROLE> {
 impl<const ROLE: u8> Nic for Side<ROLE> {
     const ROLE: Role = match ROLE {
         ALL => Role::All,
-        SENDER => Role::Sender,
+        SENDER | LENDER => Role::Sender,
+        BORROWER => Role::Borrower,
         _ => Role::Receiver,
     };
     const RECEIVED: u32 = Fake::RECEIVED;
@@ -142,9 +188,10 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     const ACK_TICK: u32 = Fake::ACK_TICK;
     const JOB: u32 = match ROLE {
         ALL => 0,
-        SENDER => Fake::SENDER_JOB,
+        SENDER | LENDER => Fake::SENDER_JOB,
         _ => Fake::RECEIVER_JOB,
     };
+    const LENDS: bool = matches!(ROLE, LENDER | TAKER | BORROWER);
     const EVENT_BEHIND_PAYLOAD: bool = ROLE == ALL;
     const PASSES_RECEIVED: bool = ROLE == ALL;
 
@@ -161,15 +208,28 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     }
 
     fn events(&mut self) -> u32 {
-        self.shared().fake.borrow_mut().events(match ROLE {
-            ALL => u32::MAX,
-            SENDER => Fake::SENT | Fake::READ | Fake::TICK | Fake::SENDER_JOB,
-            _ => Fake::RECEIVED | Fake::WRITE | Fake::ACK_TICK | Fake::RECEIVER_JOB,
-        })
+        let shared = self.shared();
+        let mut fake = shared.fake.borrow_mut();
+        let sender = Fake::READ | Fake::TICK | Fake::SENDER_JOB;
+        let receiver = Fake::WRITE | Fake::ACK_TICK | Fake::RECEIVER_JOB;
+        match ROLE {
+            ALL => fake.events(u32::MAX),
+            SENDER => fake.events(Fake::SENT | sender),
+            LENDER => {
+                let sent = shared.watched.get() && fake.is_sent();
+                shared.watched.set(shared.watched.get() && !sent);
+                fake.events(Fake::SENT | sender) & !Fake::SENT | if sent { Fake::SENT } else { 0 }
+            }
+            // Within a step of SEND's CPU RECV's would wait with a packet for the lock.
+            TAKER if shared.lender.try_borrow().is_err() && !shared.yields.get() => {
+                fake.events(receiver)
+            }
+            _ => fake.events(Fake::RECEIVED | receiver),
+        }
     }
 
     fn start_read(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
-        assert!(ROLE != RECEIVER);
+        assert!(sends(ROLE));
         self.shared()
             .fake
             .borrow_mut()
@@ -177,7 +237,7 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     }
 
     fn read_done(&mut self) -> u32 {
-        assert!(ROLE != RECEIVER);
+        assert!(sends(ROLE) && ROLE != BORROWER);
         self.shared().fake.borrow_mut().read_done()
     }
 
@@ -189,7 +249,7 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     }
 
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         self.shared()
             .fake
             .borrow_mut()
@@ -197,7 +257,7 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     }
 
     fn await_writes(&mut self) {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         let shared = self.shared();
         shared.interleave();
         shared.fake.borrow_mut().await_writes();
@@ -205,32 +265,32 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     }
 
     fn write_done(&mut self) -> u32 {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         self.shared().fake.borrow_mut().write_done()
     }
 
     fn send(&mut self, start: u32, header: u32, end: u32) {
-        assert!(ROLE != RECEIVER);
+        assert!(sends(ROLE));
         self.shared().fake.borrow_mut().send(start, header, end);
     }
 
     fn receive(&mut self) -> Option<(u32, u32)> {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         self.shared().fake.borrow_mut().receive()
     }
 
     fn release(&mut self, packet: u32) {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         self.shared().fake.borrow_mut().release(packet);
     }
 
     fn set_timer(&mut self) {
-        assert!(ROLE != RECEIVER);
+        assert!(sends(ROLE) && ROLE != BORROWER);
         self.shared().fake.borrow_mut().set_timer();
     }
 
     fn set_ack_timer(&mut self) {
-        assert!(ROLE != SENDER);
+        assert!(receives(ROLE));
         self.shared().fake.borrow_mut().set_ack_timer();
     }
 
@@ -240,11 +300,39 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
 
     fn wake(&mut self) {
         assert!(ROLE != ALL);
-        let job = if ROLE == SENDER {
+        let job = if matches!(ROLE, SENDER | LENDER) {
             Fake::RECEIVER_JOB
         } else {
             Fake::SENDER_JOB
         };
         self.shared().fake.borrow_mut().raise(job);
+    }
+
+    fn lend(&mut self, packet: &Packet, waits: bool) -> bool {
+        let shared = self.shared();
+        let mut random = shared.random.borrow_mut();
+        let is_free = waits || random.next(4) != 0;
+        drop(random);
+        if is_free {
+            shared.lent.set(true);
+            Gm::attach(Side::<BORROWER>(self.0.clone())).carry_out(packet);
+            shared.lent.set(false);
+        }
+        is_free
+    }
+
+    fn yield_lock(&mut self) {
+        let shared = self.shared();
+        shared.yields.set(true);
+        step(&shared.taker);
+        shared.yields.set(false);
+    }
+
+    fn is_sent(&self) -> bool {
+        self.shared().fake.borrow().is_sent()
+    }
+
+    fn watch_sent(&mut self) {
+        self.shared().watched.set(true);
     }
 }

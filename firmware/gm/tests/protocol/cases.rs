@@ -243,7 +243,7 @@ fn foreign_packets_are_dropped() {
 /// One ack completes sends of several ports: none of the reports waits for another event.
 #[test]
 fn an_ack_reports_the_sends_of_all_ports_at_once() {
-    for cpus in [Cpus::One, Cpus::Two] {
+    for cpus in Cpus::EVERY {
         let mut world = World::of(cpus, 2, 1);
         world.nodes[1].open(2);
         for port in 2..7 {
@@ -273,7 +273,7 @@ fn an_ack_reports_the_sends_of_all_ports_at_once() {
 #[test]
 fn a_page_that_is_taken_back_is_forgotten() {
     const PAGE: u32 = 0x40_0000;
-    for cpus in [Cpus::One, Cpus::Two] {
+    for cpus in Cpus::EVERY {
         let mut world = World::of(cpus, 2, 1);
         for node in &mut world.nodes {
             node.open(2);
@@ -315,7 +315,7 @@ fn a_page_that_is_taken_back_is_forgotten() {
 /// A port that is closed with sends under way gets no report of them when it is open again, and the others go on.
 #[test]
 fn a_port_is_closed_with_sends_under_way() {
-    for (cpus, seed) in [Cpus::One, Cpus::Two]
+    for (cpus, seed) in Cpus::EVERY
         .into_iter()
         .flat_map(|cpus| (1..40).map(move |seed| (cpus, seed)))
     {

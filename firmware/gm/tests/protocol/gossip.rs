@@ -122,9 +122,8 @@ fn opened(cpus: Cpus, nodes: u32, seed: u64) -> World {
     world
 }
 
-fn both_cpus(mut check: impl FnMut(Cpus)) {
-    check(Cpus::One);
-    check(Cpus::Two);
+fn both_cpus(check: impl FnMut(Cpus)) {
+    Cpus::EVERY.into_iter().for_each(check);
 }
 
 /// All members get all blocks, with any number of members and any length, early packets included.

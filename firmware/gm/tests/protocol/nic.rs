@@ -88,7 +88,7 @@ impl Fake {
     pub fn new(cpus: Cpus) -> Self {
         let (buffers, count) = match cpus {
             Cpus::One => (RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
-            Cpus::Two => (MORE_BUFFERS, MORE_BUFFER_COUNT),
+            Cpus::Two | Cpus::Lending => (MORE_BUFFERS, MORE_BUFFER_COUNT),
         };
         Self {
             sram: vec![0xA5; ATOMICS_END as usize],
@@ -186,6 +186,11 @@ impl Fake {
         let packet = self.sending.take()?;
         self.events |= Self::SENT;
         Some(packet)
+    }
+
+    /// Whether no packet is on its way to the network.
+    pub fn is_sent(&self) -> bool {
+        self.sending.is_none()
     }
 
     /// Whether a packet can come in.

@@ -109,7 +109,7 @@ impl Node {
         let mut node = Self {
             counters: match cpus {
                 Cpus::One => &[COUNTERS],
-                Cpus::Two => &[COUNTERS, RECEIVER_COUNTERS],
+                Cpus::Two | Cpus::Lending => &[COUNTERS, RECEIVER_COUNTERS],
             },
             gm: Board::new(cpus, u64::from(number)),
             number,

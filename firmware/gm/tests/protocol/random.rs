@@ -193,7 +193,9 @@ proptest! {
 
     #[test]
     fn on_two_cpus(nodes in 2_u32..5, seed in any::<u64>()) {
-        check(Cpus::Two, nodes, 150, Faults::default(), seed);
+        for cpus in [Cpus::Two, Cpus::Lending] {
+            check(cpus, nodes, 150, Faults::default(), seed);
+        }
     }
 
     #[test]
@@ -202,7 +204,9 @@ proptest! {
         (lost, damaged, doubled) in (0_u32..40, 0_u32..30, 0_u32..20),
         seed in any::<u64>(),
     ) {
-        check(Cpus::Two, nodes, 100, Faults { lost, damaged, doubled }, seed);
+        for cpus in [Cpus::Two, Cpus::Lending] {
+            check(cpus, nodes, 100, Faults { lost, damaged, doubled }, seed);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | MAC receive ring, ring of DMA writes | A | B |
 //! | timer of delayed acks | none: acks are not delayed | B |
 //! | page-table entries | A | both, through the ring of DMA reads under the semaphore; A consumes the descriptors |
+//! | SEND's half | A | A; with [`CpuMachines::LENDS`] B too, under a lock ([`crate::lend`]) |
 //! | posts of the host | A, after a mailbox | each CPU those of its machines, after the mailbox |
 
 use core::marker::PhantomData;
@@ -19,7 +20,7 @@ use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, HEADER_BYTES, PUT, PUT_BODY, PUT_BYTES, WORD_LENGTH, WORD_TYPE,
 };
 use defs::tigon2::rings::{CRC_BYTES, DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
-use gm::nic::{Event, HostAddress, Nic, Role};
+use gm::nic::{Event, HostAddress, Nic, Packet, Role};
 use tigon2_hal::cpu::Cpu;
 use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, Write, WriteRing};
 use tigon2_hal::mac::{self, RxRing, TxRing};
@@ -153,17 +154,18 @@ impl<S: CpuMachines> Nic for Chip<S> {
     const DMA: u32 = 1 << event::READ_DMA_DONE | 1 << event::WRITE_DMA_DONE;
     const TICK: u32 = match S::ROLE {
         Role::All | Role::Sender => 1 << event::TIMER,
-        Role::Receiver => 0,
+        Role::Receiver | Role::Borrower => 0,
     };
     /// CPU A has one timer, for [`TICK`](Self::TICK).
     const ACK_TICK: u32 = match S::ROLE {
         Role::All | Role::Sender => 0,
-        Role::Receiver => 1 << event::TIMER,
+        Role::Receiver | Role::Borrower => 1 << event::TIMER,
     };
     const JOB: u32 = match S::ROLE {
         Role::All => 0,
-        Role::Sender | Role::Receiver => 1 << event::SOFT_REPORTS,
+        Role::Sender | Role::Receiver | Role::Borrower => 1 << event::SOFT_REPORTS,
     };
+    const LENDS: bool = S::LENDS;
     const EVENT_BEHIND_PAYLOAD: bool = false;
 
     #[inline(always)]
@@ -262,7 +264,8 @@ impl<S: CpuMachines> Nic for Chip<S> {
         if TxRing::push(start, length) == Err(RingFull) {
             fail!("no free descriptor in the MAC's transmit ring");
         }
-        self.sending = true;
+        // With a lock, only what waits for the end of the frame asks for the event.
+        self.sending = !S::LENDS;
     }
 
     #[inline(always)]
@@ -306,6 +309,26 @@ impl<S: CpuMachines> Nic for Chip<S> {
                 event::raise::<<S::Cpu as Cpu>::Other>(event::SOFT_REPORTS);
             });
         }
+    }
+
+    #[inline(always)]
+    fn lend(&mut self, packet: &Packet, waits: bool) -> bool {
+        S::lend(packet, waits)
+    }
+
+    #[inline(always)]
+    fn yield_lock(&mut self) {
+        S::yield_lock();
+    }
+
+    #[inline(always)]
+    fn is_sent(&self) -> bool {
+        TxRing::is_empty()
+    }
+
+    #[inline(always)]
+    fn watch_sent(&mut self) {
+        self.sending = true;
     }
 
     fn interrupt(&mut self) {

@@ -5,13 +5,14 @@
 
 pub mod chip;
 mod frames;
+pub mod lend;
 
 pub use defs;
 pub use gm;
 pub use tigon2_hal;
 
 use defs::gm::mac::{RX_BUFFER, TX_BUFFER};
-use gm::nic::Role;
+use gm::nic::{Packet, Role};
 use tigon2_hal::cpu::{A, B, Cpu};
 use tigon2_hal::event;
 use tigon2_hal::layout::Layout;
@@ -28,6 +29,19 @@ pub trait CpuMachines {
     type Cpu: Cpu;
     /// The machines of GM that run on the CPU.
     const ROLE: Role;
+    /// Whether a lock guards SEND's half ([`lend`]).
+    const LENDS: bool = false;
+
+    /// On CPU B: carries out what a packet asks of SEND's half, under its lock. Returns whether it had the lock.
+    #[inline(always)]
+    #[must_use]
+    fn lend(_packet: &Packet, _waits: bool) -> bool {
+        false
+    }
+
+    /// On SEND's CPU: lets the other one have the lock, if it waits for that.
+    #[inline(always)]
+    fn yield_lock() {}
 }
 
 /// All machines on CPU A; CPU B is halted.
@@ -65,6 +79,6 @@ pub const fn events<S: CpuMachines>() -> u32 {
     match S::ROLE {
         Role::All => posts | sends | receives,
         Role::Sender => posts | sends | 1 << event::SOFT_REPORTS,
-        Role::Receiver => posts | receives | 1 << event::SOFT_REPORTS,
+        Role::Receiver | Role::Borrower => posts | receives | 1 << event::SOFT_REPORTS,
     }
 }

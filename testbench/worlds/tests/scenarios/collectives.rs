@@ -301,3 +301,39 @@ fn an_operation_that_cannot_end_fails_after_its_time() {
     let used = outcome.simulated;
     assert!(used < SimTime::from_us(50_000), "{used:?}");
 }
+
+/// The mean time of a round of a program on boards of a Tigon2 with an image.
+fn on_tigon2(image: &str, nodes: u32, program: &str) -> f64 {
+    let text = format!(
+        "board = \"tigon2\"\nprotocol = \"gm\"\nimage = \"{image}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n\
+         [[program]]\nnodes = \"all\"\nrounds = 50\n{program}\n"
+    );
+    let outcome = super::run(&text, &RunOptions::default());
+    assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
+    outcome.results::<CollectiveUse>()[0].period_us
+}
+
+/// Two CPUs that share each step of a barrier are slower than one; faster, if one of them makes the step (docs/gm-tigon2.md).
+#[test]
+fn a_second_cpu_helps_barriers_whose_steps_stay_on_one() {
+    let barrier = "run = \"barrier\"\non = \"nic\"";
+    for nodes in [2, 8, 32] {
+        let one = on_tigon2("gm-tigon2", nodes, barrier);
+        let two = on_tigon2("gm-tigon2-two", nodes, barrier);
+        let steps = on_tigon2("gm-tigon2-coll", nodes, barrier);
+        assert!(
+            steps < 0.9 * one && one < two,
+            "{nodes}: {steps} {one} {two}"
+        );
+        if nodes >= 4 {
+            let host = on_tigon2("gm-tigon2-coll", nodes, "run = \"barrier\"");
+            assert!(steps < host, "{nodes}: {steps} {host}");
+        }
+    }
+    let all = "run = \"reduction\"\nall = true\non = \"nic\"";
+    for nodes in [2, 8, 32] {
+        let one = on_tigon2("gm-tigon2", nodes, all);
+        let steps = on_tigon2("gm-tigon2-coll", nodes, all);
+        assert!(steps < one, "{nodes}: {steps} {one}");
+    }
+}

@@ -277,6 +277,7 @@ fn beginnings() -> impl Strategy<Value = (String, bool)> {
         "protocol = \"emp\"",
         "protocol = \"gm\"",
         "protocol = \"gm\"\nimage = \"gm-tigon2-two\"",
+        "protocol = \"gm\"\nimage = \"gm-tigon2-coll\"",
     ];
     const LANAI: &[&str] = &[
         "board = \"lanai9.1-133\"",

@@ -318,14 +318,16 @@ fn a_short_gm_soak() {
     assert!(outcome.faults["duplicated"] > 0);
 }
 
-/// GM on one CPU of each board, on two, and both in one network.
+/// GM on one CPU of each board, on two in either way, and all in one network.
 #[test]
 fn a_short_gm_ethernet() {
     let two = "image = \"gm-tigon2-two\"";
+    let coll = "image = \"gm-tigon2-coll\"";
     let mixed = format!(
-        "\n[[node]]\nname = \"one\"\ncount = 2\n[[node]]\nname = \"two\"\ncount = 2\n{two}\n"
+        "\n[[node]]\nname = \"one\"\ncount = 2\n[[node]]\nname = \"two\"\n{two}\n[[node]]\nname = \"coll\"\n{coll}\n"
     );
-    for (image, nodes) in [("", "nodes = 4"), (two, "nodes = 4"), ("", &mixed)] {
+    let nodes = "nodes = 4";
+    for (image, nodes) in [("", nodes), (two, nodes), (coll, nodes), ("", &mixed)] {
         let with_image = format!("seed = 1\n{image}");
         let changes = [
             ("= 1000 ", "= 40 "),

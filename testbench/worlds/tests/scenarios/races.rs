@@ -86,7 +86,7 @@ fn both_calls_of_a_race_are_told() {
 }
 
 /// Firmware without races, and scenarios in which its CPUs meet in all ways.
-const FREE: [(&str, &str); 9] = [
+const FREE: [(&str, &str); 10] = [
     ("race", "race-two-cpus-fixed"),
     ("race", "queue-two-cpus"),
     ("race", "semaphore-two-cpus"),
@@ -96,6 +96,7 @@ const FREE: [(&str, &str); 9] = [
     ("restart", "emp-sr"),
     ("restart", "emp-dyn"),
     ("gm-ethernet", "gm-tigon2-two"),
+    ("gm-ethernet", "gm-tigon2-coll"),
 ];
 /// More of them, which take longer.
 const FREE_TOO: [(&str, &str); 11] = [
@@ -157,5 +158,33 @@ fn nor_has_it_under_losses() {
                 with_cpus(scenario, cpus)
             });
         }
+    }
+}
+
+/// Barriers, reductions and messages with losses, where either CPU makes steps of operations.
+#[test]
+fn nor_have_boards_that_lend_half_of_the_protocol() {
+    for operation in [
+        "run = \"barrier\"",
+        "run = \"barrier\"\nalgorithm = \"gather-broadcast\"\ndegree = 3",
+        "run = \"reduction\"",
+        "run = \"reduction\"\nall = true",
+    ] {
+        let text = format!(
+            "board = \"tigon2\"\nprotocol = \"gm\"\nimage = \"gm-tigon2-coll\"\n[gm]\nresend_us = 1000\n\
+             [network]\ntopology = \"star\"\nnodes = 7\n[faults]\nloss = 0.02\n\
+             [[program]]\nnodes = \"all\"\non = \"nic\"\nrounds = 60\n{operation}\n\
+             [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = 60\nmax_bytes = 5000\n"
+        );
+        let scenario = lanigon_workloads::parse("races", &text).unwrap();
+        let outcome = look(Simulation::new(&scenario).unwrap());
+        assert!(
+            outcome.problems.is_empty(),
+            "{operation}: {:?}",
+            outcome.problems
+        );
+        assert!(outcome.faults["lost"] > 0, "{operation}");
+        let races = outcome.races.unwrap();
+        assert!(races.is_empty(), "{operation}: {:#?}", pairs(&races));
     }
 }
