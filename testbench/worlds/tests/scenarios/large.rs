@@ -11,7 +11,7 @@ use super::gm::built;
 fn barriers(nodes: u32, more: &str, options: &RunOptions) -> RunSummary {
     let text = format!(
         "board = \"lanai9.1-133\"\nprofile = \"gm-paper-lanai9.1-133\"\n\
-         network = {{ topology = \"clos\", nodes = {nodes}, ports = 32 }}\n\
+         network = {{ topology = \"clos\", nodes = {nodes}, ports = 32 }}\ncosts = {{ \"host.cpus\" = 4 }}\n\
          [[program]]\nrun = \"barrier\"\nnodes = \"all\"\non = \"nic\"\n{more}\n"
     );
     let outcome = super::run(&text, options);
@@ -20,7 +20,7 @@ fn barriers(nodes: u32, more: &str, options: &RunOptions) -> RunSummary {
     outcome
 }
 
-/// Each doubling of the nodes adds one step of about equal length, and a run repeats on another number of threads.
+/// A doubling of the nodes adds one step of about equal length, and a run repeats on another number of threads.
 #[test]
 fn barriers_of_256_boards_grow_with_the_logarithm() {
     if !built() {
@@ -36,7 +36,7 @@ fn barriers_of_256_boards_grow_with_the_logarithm() {
         };
         result.mean_us
     };
-    let rounds = "rounds = 10";
+    let rounds = "rounds = 5";
     let all = [64, 128, 256].map(|nodes| barriers(nodes, rounds, &on(1)));
     let [first, second, third] = [0, 1, 2].map(|at| time(&all[at]));
     for step in [second - first, third - second] {
@@ -48,7 +48,7 @@ fn barriers_of_256_boards_grow_with_the_logarithm() {
     assert_eq!(time(&again), third);
 }
 
-/// More members than nodes can be: four processes of each.
+/// More members than nodes can be: four processes of each, with a processor for each.
 #[test]
 fn more_than_1024_processes_meet() {
     if !built() {
