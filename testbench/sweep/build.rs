@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// Sources on which a run depends, from the folder of the project; with them each crate of the emulator (`emulator/*/src`).
 /// Images and profiles are compared by their contents.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 10] = [
     "emulator/src",
     "firmware/defs/src",
     "host-lib/src",
     "host-lib/window/src",
+    "testbench/guests/src",
+    "testbench/processes/src",
+    "testbench/requests/src",
+    "testbench/workloads/src",
     "testbench/worlds/src",
     "Cargo.lock",
 ];

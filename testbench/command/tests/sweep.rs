@@ -290,9 +290,14 @@ fn examples_are_right() {
         ("dynamic", "180"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),
+        ("large-all-to-all", "12"),
+        ("large-barriers", "10"),
+        ("large-processes", "6"),
+        ("large-skew", "6"),
         ("linux-loss", "8"),
         ("loss", "150"),
         ("one-fast-cpu", "240"),
+        ("skew-models", "24"),
         ("when-two-pay", "440"),
     ];
     let expected = expected.map(|(name, runs)| (name.to_owned(), runs.to_owned()));

@@ -147,4 +147,25 @@ mod tests {
         check(Atomic::CompareSwap, 7, 3, 8, 7);
         assert_eq!(Atomic::apply(3, 7, 1, 7), 7);
     }
+
+    /// What a further node takes of SRAM in all, and the nodes for which boards of 1, 2, 4 and 8 MB would have room beside what does not
+    /// grow with them (docs/large-clusters.md).
+    #[test]
+    fn memory_of_all_peers() {
+        use super::super::collective::NOTE_BYTES;
+        use super::super::map::{
+            BUFFER_BYTES, MORE_RECEIVE_BUFFER_COUNT, PEER_BYTES, PEERS, SRAM_BYTES,
+        };
+        use super::super::port::PORT_COUNT;
+        let lists = 2 * PORT_COUNT * 4;
+        let each = PEER_BYTES + lists + NOTE_BYTES + ANSWER_BYTES + 1;
+        assert_eq!(each, 289);
+        let buffers = MORE_RECEIVE_BUFFER_COUNT * BUFFER_BYTES;
+        let fixed = ATOMICS_END + buffers - NODE_LIMIT * each;
+        let room = [1, 2, 4, 8].map(|megabytes| ((megabytes << 20) - fixed) / each);
+        assert_eq!(room, [1298, 4926, 12_183, 26_696]);
+        // Without collective and atomic operations.
+        let plain = [SRAM_BYTES, 1 << 20, 2 << 20].map(|bytes| (bytes - PEERS) / PEER_BYTES);
+        assert_eq!(plain, [302, 4398, 12_590]);
+    }
 }

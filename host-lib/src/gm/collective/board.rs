@@ -7,6 +7,7 @@ use defs::gm::collective::{
     descriptor, endpoint, peer_list,
 };
 use defs::gm::event::{Status, WORD_BUFFER};
+use defs::gm::map::NODE_LIMIT;
 use defs::gm::port::{SEND_LENGTH, SEND_SLOTS, SEND_TYPE, send_slot};
 use thiserror::Error;
 
@@ -115,6 +116,12 @@ pub enum PostError {
         /// The rank outside of the group.
         rank: usize,
     },
+    /// A barrier has more peers than the board's list holds.
+    #[error("a member has {peers} peers in the barrier, boards know at most {NODE_LIMIT}")]
+    Peers {
+        /// Number of peers.
+        peers: usize,
+    },
     /// More children than a descriptor holds.
     #[error("{children} children are more than {CHILD_LIMIT}")]
     Children {
@@ -190,6 +197,10 @@ impl Gm {
         algorithm: u32,
     ) -> Result<BoardOperation, PostError> {
         let own = self.check_own(group)?;
+        if list.len() > NODE_LIMIT as usize {
+            let peers = list.len();
+            return Err(PostError::Peers { peers });
+        }
         let call = Call::Barrier(own);
         self.system.call_begins(&call);
         let posted = self.write_barrier(own, list, algorithm).await;

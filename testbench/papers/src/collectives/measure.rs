@@ -15,7 +15,7 @@ use lanigon_experiments::grid::AxisValue::{self, Count, Flag, Name};
 use lanigon_experiments::grid::PointKey;
 use lanigon_experiments::interval::Estimate;
 use lanigon_workloads::collective::{
-    self, Broadcast, CollectivePlan, CollectiveWork, ExecutedOn, Layer, Round, Settings, Type,
+    self, Broadcast, CollectivePlan, CollectiveWork, ExecutedOn, Layer, Round, Settings, Skew, Type,
 };
 use lanigon_worlds::end::{RunError, completed};
 use lanigon_worlds::gm::GmWorld;
@@ -92,6 +92,7 @@ pub const fn rounds_of(work: CollectiveWork, on: ExecutedOn, rounds: u64) -> Set
         compute_ns: Vec::new(),
         variation_percent: 0,
         skew_ns: None,
+        skew: Skew::Uniform,
         last_late_ns: 0,
     }
 }

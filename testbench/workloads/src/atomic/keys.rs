@@ -1,7 +1,7 @@
 //! Atomic operations of a scenario: programs that execute them, alone or for a lock.
 
+use defs::gm::map::NODE_LIMIT;
 use host_lib::gm::atomic::Wait;
-use host_lib::gm::collective::MOST_MEMBERS;
 
 use super::workload::Atomics;
 use super::{AtomicWork, MOST_WORDS, OperationMix, Settings};
@@ -200,8 +200,8 @@ pub(super) fn read(
     };
     let others = homes.iter().filter(|home| !members.contains(home)).count();
     let (all, operations) = (members.len() + others, count * members.len() as u64);
-    if all > MOST_MEMBERS {
-        let reason = format!("{all} nodes are more than {MOST_MEMBERS}");
+    if all > NODE_LIMIT as usize {
+        let reason = format!("{all} nodes are more than {NODE_LIMIT}");
         return Err(table.place.refuse(reason));
     }
     if operations > MOST_OPERATIONS {

@@ -5,6 +5,7 @@ use host_lib::gm::collective::{
     Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
 };
 
+use super::skew::{SKEWS, Skew};
 use super::workload::Collective;
 use super::{Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type};
 use lanigon_worlds::keys;
@@ -14,7 +15,7 @@ use lanigon_worlds::scenario::programs::LONGEST_US;
 use lanigon_worlds::scenario::reference::Values::{
     Choice, Flag, Integer, Node as NodeOf, Nodes as NodesOf, Number,
 };
-use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::reference::{Key, key, names, need};
 use lanigon_worlds::scenario::table::{Item, Table};
 
 /// Longest block of an all-to-all broadcast, in bytes.
@@ -67,7 +68,7 @@ keys! {
         "per_node",
         Integer(1, MOST_PER_NODE as u64),
         "1",
-        "members of each node, with their own ports and successive ranks; the root is its first one",
+        "members of each node, with own ports and successive ranks; the root is its first one",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
     BYTES = need(
@@ -98,20 +99,26 @@ keys! {
         "all",
         Flag,
         "false",
-        "reduction on the NIC: all nodes get the result, not only the root",
+        "reduction on the NIC: all nodes get the result",
     );
     COMPUTE_US = key("compute_us", Number(0.0, LONGEST_US), "0", "computation before each round");
     VARIATION = key(
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which each node computes longer or shorter at random",
+        "percentage by which nodes compute longer or shorter at random",
     );
     SKEW_US = key(
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "a barrier and a random delay up to this before each round",
+        "a barrier and a delay up to this before each round",
+    );
+    SKEW = key(
+        "skew",
+        Choice(const { &names(&SKEWS) }),
+        "uniform",
+        "model of these delays",
     );
     LAST_LATE_US = key(
         "last_late_us",
@@ -154,6 +161,7 @@ pub(super) fn read(
         }
     };
     let compute_ns = table.find_time(&COMPUTE_US)?.into_iter().collect();
+    let (skew_ns, skew) = read_skew(table, &SKEW_US, &SKEW)?;
     let settings = Settings {
         work,
         on,
@@ -162,7 +170,8 @@ pub(super) fn read(
         rounds: table.whole(&ROUNDS)?,
         compute_ns,
         variation_percent: table.whole(&VARIATION)?,
-        skew_ns: table.find_time(&SKEW_US)?,
+        skew_ns,
+        skew,
         last_late_ns: table.find_time(&LAST_LATE_US)?.unwrap_or_default(),
     };
     Ok(Collective {
@@ -170,6 +179,21 @@ pub(super) fn read(
         nodes: members,
         settings,
     })
+}
+
+/// Reads the longest delay before each round and the model of these delays, which needs the first.
+pub(crate) fn read_skew(
+    table: &mut Table<'_>,
+    longest: &'static Key,
+    model: &'static Key,
+) -> Result<(Option<u64>, Skew), ScenarioError> {
+    let skew_ns = table.find_time(longest)?;
+    let item = table.find(model);
+    if let (None, Some(item)) = (skew_ns, &item) {
+        return Err(item.place.refuse("without skew_us there are no delays"));
+    }
+    let skew = item.map(|item| item.choice("skew", &SKEWS)).transpose()?;
+    Ok((skew_ns, skew.unwrap_or_default()))
 }
 
 fn chosen(item: Option<&Item<'_>>, usual: Algorithm) -> Result<Algorithm, ScenarioError> {

@@ -3,6 +3,7 @@
 mod engine;
 mod keys;
 mod random;
+mod skew;
 mod summary;
 mod workload;
 
@@ -14,6 +15,9 @@ use host_lib::window::System;
 
 pub use engine::Broadcast;
 use engine::{CollectiveEngine, OperationOutcome};
+pub(crate) use keys::read_skew;
+pub(crate) use skew::SKEWS;
+pub use skew::{Delays, Skew};
 pub use summary::CollectiveUse;
 pub use workload::{KIND, Rounds};
 
@@ -171,8 +175,10 @@ pub struct Settings {
     pub compute_ns: Vec<u64>,
     /// Each member computes up to this share longer or shorter in each round.
     pub variation_percent: u32,
-    /// Before each operation there are a barrier and then a delay of up to so long, in ns; `None`: neither.
+    /// Before each operation there are a barrier and then a delay, in the uniform model up to so long, in ns; `None`: neither.
     pub skew_ns: Option<u64>,
+    /// Model of these delays.
+    pub skew: Skew,
     /// The last rank comes so much later to each operation, in ns: what the others can do without it is done then.
     pub last_late_ns: u64,
 }
@@ -189,7 +195,8 @@ impl Settings {
     /// Longest wait of a member for an event, in ns: others may compute meanwhile.
     fn patience_ns(&self) -> u64 {
         let longest = self.compute_ns.iter().max().copied().unwrap_or_default();
-        PATIENCE_NS + 3 * longest + self.skew_ns.unwrap_or_default() + self.last_late_ns
+        let skew_ns = self.skew_ns.unwrap_or_default();
+        PATIENCE_NS + 3 * longest + self.skew.longest_ns(skew_ns) + self.last_late_ns
     }
 
     /// Bytes of host memory that the buffers of a node's members take, with the members of this many nodes.
@@ -274,6 +281,13 @@ impl CollectivePlan {
         Group::new(&self.members, own).map_err(text)
     }
 
+    /// The delays before the operations.
+    fn delays(&self) -> Delays {
+        let most_ns = self.settings.skew_ns.unwrap_or_default();
+        let ranks = (0..self.members.len(), self.rank);
+        Delays::new(self.settings.skew, most_ns, ranks, self.seed)
+    }
+
     /// The operation of a round.
     fn work_in(&self, round: u64) -> CollectiveWork {
         let Settings { work, on, .. } = self.settings;
@@ -346,16 +360,18 @@ pub async fn run(mut gm: Gm, plan: CollectivePlan, deliveries: Deliveries) -> Re
     }
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     random.set_stream(plan.rank as u64 + 1);
+    let mut delays = plan.delays();
     for round in 0..settings.rounds {
         let compute = settings.compute_in(round);
         if compute > 0 {
             let compute = varied(&mut random, compute, settings.variation_percent);
             engine.gm().system_mut().compute(compute).await;
         }
-        if let Some(skew_ns) = settings.skew_ns {
+        if settings.skew_ns.is_some() {
             engine.barrier(Barrier::PairwiseExchange).await?;
-            let delay = random.next_u64() % (skew_ns + 1);
-            engine.gm().system_mut().compute(delay).await;
+            if let Some(delay) = delays.next(&mut random) {
+                engine.gm().system_mut().compute(delay).await;
+            }
         }
         if settings.last_late_ns > 0 && plan.rank + 1 == plan.members.len() {
             let late_ns = settings.last_late_ns;

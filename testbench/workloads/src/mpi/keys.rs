@@ -4,6 +4,7 @@ use host_lib::mpi::BarrierOn;
 
 use super::workload::MessagePassing;
 use super::{MpiSettings, MpiWork, ProblemClass};
+use crate::collective::{SKEWS, read_skew as read_skew_keys};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
@@ -81,7 +82,7 @@ keys! {
         "points",
         Integer(3, 4096),
         "64",
-        "stencil: points of the plate in each direction",
+        "stencil: points in each direction",
     );
     STEPS = key("steps", Integer(1, 100_000), "20", "stencil: steps in time");
     OPERATION_NS = key(
@@ -94,25 +95,31 @@ keys! {
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "broadcast, reduce: a barrier and a random delay up to this before each round",
+        "broadcast, reduce: a barrier and a delay up to this before each round",
+    );
+    SKEW = key(
+        "skew",
+        Choice(const { &names(&SKEWS) }),
+        "uniform",
+        "model of these delays",
     );
     BYPASS = key(
         "bypass",
         Choice(const { &names(&BYPASSES) }),
         "none",
-        "over GM: collective operations that go on in handlers of signals while programs compute",
+        "over GM: operations that go on in handlers of signals while programs compute",
     );
     EXIT_DELAY_US = key(
         "exit_delay_us",
         Number(0.0, LONGEST_US),
         "0",
-        "with bypass of reductions: a rank waits so long for its children before it returns",
+        "with bypass of reductions: a rank waits so long for children before it returns",
     );
     CATCH_UP_US = key(
         "catch_up_us",
         Number(0.0, LONGEST_US),
         "500",
-        "reduce with skew_us: all ranks compute so long after each reduction, besides the longest delay",
+        "reduce with skew_us: computation after each one, besides the longest delay",
     );
     PIN_US = key(
         "pin_us",
@@ -227,7 +234,7 @@ fn read_skew(table: &mut Table<'_>, settings: &mut MpiSettings) -> Result<(), Sc
     if !matches!(settings.work, MpiWork::Broadcast | MpiWork::Reduce) {
         return Ok(());
     }
-    settings.skew_ns = table.find_time(&SKEW_US)?;
+    (settings.skew_ns, settings.skew) = read_skew_keys(table, &SKEW_US, &SKEW)?;
     if settings.work == MpiWork::Reduce
         && let Some(catch_up_ns) = table.find_time(&CATCH_UP_US)?
     {

@@ -19,7 +19,7 @@ use host_lib::mpi::{
 pub use sort::ProblemClass;
 pub use workload::KIND;
 
-use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
+use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT, Skew};
 use lanigon_worlds::emp::text;
 use lanigon_worlds::workload::Outcome;
 
@@ -149,8 +149,10 @@ pub struct MpiSettings {
     pub pin_page_ns: u64,
     /// Processor time of an operation of a kernel (a point, a key), in ns.
     pub operation_ns: u64,
-    /// Longest random delay before a broadcast or reduction, in ns; `None`: no delay is measured.
+    /// Longest uniform delay before a broadcast or reduction, in ns; `None`: no delay is measured.
     pub skew_ns: Option<u64>,
+    /// Model of these delays.
+    pub skew: Skew,
     /// Computation after a reduction with delays, in ns.
     pub catch_up_ns: u64,
     /// Collective operations that go on while programs compute; over GM.
@@ -191,6 +193,7 @@ impl MpiSettings {
             pin_page_ns,
             operation_ns: 10,
             skew_ns: None,
+            skew: Skew::default(),
             catch_up_ns: CATCH_UP_NS,
             bypass: Bypass::default(),
             seed: 0,

@@ -2,11 +2,12 @@
 //! section 6).
 
 use chacha20::ChaCha8Rng;
-use chacha20::rand_core::{Rng, SeedableRng};
+use chacha20::rand_core::SeedableRng;
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Source, Tag, Times, Transport};
 
 use super::benchmark::BenchmarkFailure;
 use super::{MeasuredValue, MpiSettings, MpiWork, Skewed};
+use crate::collective::Delays;
 
 /// Tag of the root's message to the farthest rank.
 const NOTICE: i32 = 3;
@@ -30,7 +31,7 @@ impl Sums {
     }
 }
 
-/// Before each operation a barrier, then a random delay up to `most_ns`; the root of a broadcast has none. After a reduction all compute
+/// Before each operation a barrier, then a delay, of the uniform model up to `most_ns`; the root of a broadcast has none. After a reduction all compute
 /// for `catch_up_ns`, during which late messages come. Means over ranks and rounds: of the time inside the call, and of all time but
 /// that of the delays, which has the handlers (dissertation, section 6.3; ab-reduction-011).
 pub(super) async fn run<T: Transport>(
@@ -43,15 +44,18 @@ pub(super) async fn run<T: Transport>(
     // The same delays for all lengths, so that these can be compared.
     let seed = settings.seed ^ (world.rank() as u64 + 1) << 32;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let first_late = usize::from(settings.work == MpiWork::Broadcast);
+    let ranks = (first_late..world.size(), world.rank());
+    let mut skew = Delays::new(settings.skew, most_ns, ranks, settings.seed);
+    let catch_up_ns = settings.catch_up_ns + settings.skew.longest_ns(most_ns);
     let doubles = vec![world.rank() as f64; size / 8];
     let mut sums = Sums::default();
     for round in 0..settings.warmup + settings.rounds {
         mpi.barrier(world).await?;
         let (before, begin) = (mpi.times(), mpi.now_ps());
-        let is_late = settings.work != MpiWork::Broadcast || world.rank() != 0;
         let mut delays = 0;
-        if is_late && most_ns > 0 {
-            delays = random.next_u64() % (most_ns + 1);
+        if let Some(delay) = skew.next(&mut random).filter(|_| most_ns > 0) {
+            delays = delay;
             mpi.compute(delays).await?;
         }
         let called = mpi.now_ps();
@@ -62,8 +66,8 @@ pub(super) async fn run<T: Transport>(
         }
         let returned = mpi.now_ps();
         if settings.work != MpiWork::Broadcast {
-            mpi.compute(settings.catch_up_ns + most_ns).await?;
-            delays += settings.catch_up_ns + most_ns;
+            mpi.compute(catch_up_ns).await?;
+            delays += catch_up_ns;
         }
         if round >= settings.warmup {
             sums.inside += returned - called;

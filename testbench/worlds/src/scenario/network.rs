@@ -6,7 +6,7 @@ use emulator::sim::time::SimTime;
 
 use super::cables::Cables;
 use super::error::{Position, ScenarioError, unknown};
-use super::nodes::{Defaults, MOST_NODES, Nodes, checked_name};
+use super::nodes::{Defaults, MOST_NODES, Nodes, check_number, checked_name};
 use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
 use super::topology::{Parts, SHAPES, Shape, most_clos, tree_ports};
@@ -261,6 +261,9 @@ fn read_nodes(
         if !groups.is_empty() {
             let reason = "the nodes are given by [[node]] already";
             return Err(count.place.refuse(reason));
+        }
+        if let Ok(wanted) = count.integer(0..=u64::MAX) {
+            check_number(wanted, &count.place)?;
         }
         let wanted = count.integer(least..=MOST_NODES as u64)?;
         return Ok(Nodes::numbered(wanted, defaults));

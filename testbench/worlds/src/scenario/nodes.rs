@@ -18,6 +18,16 @@ type NamedBoard = (&'static BoardType, &'static str);
 
 /// Largest number of nodes: those that GM has routes to.
 pub const MOST_NODES: usize = NODE_LIMIT as usize;
+
+/// Refuses more nodes than any firmware serves.
+pub(super) fn check_number(nodes: usize, place: &Position) -> Result<(), ScenarioError> {
+    if nodes <= MOST_NODES {
+        return Ok(());
+    }
+    Err(place.refuse(format!(
+        "{nodes} nodes are more than {MOST_NODES}, for which GM's firmware keeps the state of peers (docs/large-clusters.md)"
+    )))
+}
 /// Names of protocols.
 pub(super) const PROTOCOLS: [(&str, Protocol); 4] = [
     ("emp", Protocol::Emp),
@@ -337,10 +347,8 @@ impl Nodes {
             None => 1usize,
         };
         let first = self.all.len();
-        if first + number > MOST_NODES {
-            let reason = format!("{} nodes are more than {MOST_NODES}", first + number);
-            return Err(count.map_or(name.place, |item| item.place).refuse(reason));
-        }
+        let at = count.as_ref().map_or(&name.place, |item| &item.place);
+        check_number(first.saturating_add(number), at)?;
         let own = defaults.changed_by(&mut table)?;
         table.finish()?;
         let single = count.is_none();

@@ -292,7 +292,7 @@ fn impossible_programs_and_networks_are_refused() {
         "board = \"lanai9\"\n[network]\ntopology = \"clos\"\nports = 16\nnodes = 1025\n",
         "nodes",
         "network.nodes",
-        "1025 is not between 1 and 1024",
+        "1025 nodes are more than 1024, for which GM's firmware keeps the state of peers",
     );
     check(
         "[network]\ntopology = \"pair\"\nnodes = 3\n",

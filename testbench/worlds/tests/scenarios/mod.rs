@@ -16,6 +16,7 @@ mod faults;
 mod forms;
 pub(super) mod gm;
 mod gm_mapper;
+mod large;
 mod losses;
 mod many_cpus;
 mod mpi;

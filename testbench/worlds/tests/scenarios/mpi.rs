@@ -74,6 +74,32 @@ fn operations_go_on_while_programs_compute_with_losses() {
     }
 }
 
+/// A late process holds up those below it in the tree of a broadcast, or above it in that of a reduction; with bypass only itself. If a
+/// single one is late to a broadcast, it is mostly one with few others below it.
+#[test]
+fn bypass_pays_with_every_model_of_skew() {
+    if !built() {
+        return;
+    }
+    for skew in ["uniform", "exponential", "one-late"] {
+        for name in ["broadcast", "reduce"] {
+            let time = |bypass: &str| {
+                let program = format!(
+                    "benchmark = \"{name}\"\nbytes = 8\nskew_us = 400\nskew = \"{skew}\"\nrounds = 6\nbypass = \"{bypass}\""
+                );
+                let outcome = good(&text(GM, 16, &program, ""));
+                outcome.results::<MpiUse>()[0].measured[0].value
+            };
+            let (with, without) = (time(name), time("none"));
+            let most = match (name, skew) {
+                ("broadcast", "one-late") => 1.0,
+                _ => 0.8,
+            };
+            assert!(with < most * without, "{name}, {skew}: {with}, {without}");
+        }
+    }
+}
+
 #[test]
 fn barriers_of_boards_are_faster() {
     if !built() {
@@ -114,6 +140,11 @@ fn wrong_programs_are_refused() {
         "boards with EMP raise no signals",
     );
     check(GM, 2, "benchmark = \"barrier\"\nskew_us = 4", "skew_us");
+    let model = |more| format!("benchmark = \"reduce\"\nskew = \"one-late\"{more}");
+    let program = model("\nskew_us = 4").replace("one-late", "normal");
+    check(GM, 2, &program, "no skew \"normal\"");
+    let program = model("");
+    check(GM, 2, &program, "without skew_us there are no delays");
     check(
         GM,
         4,
