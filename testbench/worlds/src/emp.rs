@@ -17,7 +17,7 @@ use crate::boards;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::end::ResultSlot;
 use crate::images::firmware;
-use crate::nodes::{EMP_SRAM_BYTES, START, StageFactors, cable, mac_address, parts, probes};
+use crate::nodes::{START, StageFactors, cable, mac_address, parts, probes};
 
 /// Directly connected pairs of nodes for EMP programs. Within its pair a node is number 0 or 1.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl EmpPairs {
         profile: &Profile,
         factors: &StageFactors,
     ) -> Result<Self, WorldError> {
-        Self::new(1, EMP_SRAM_BYTES, image, profile, factors)
+        Self::new(1, sram_bytes(profile), image, profile, factors)
     }
 
     /// One pair with a switch between its nodes, on ports 0 and 1.
@@ -51,7 +51,7 @@ impl EmpPairs {
         factors: &StageFactors,
         config: &SwitchConfig,
     ) -> Result<Self, WorldError> {
-        let mut world = nodes(1, EMP_SRAM_BYTES, image, profile, factors)?;
+        let mut world = nodes(1, sram_bytes(profile), image, profile, factors)?;
         world.star(config.clone(), cable(profile)?);
         Ok(Self::pairs_of(world.build()?, image, profile))
     }
@@ -140,6 +140,11 @@ fn nodes(
         )?;
     }
     Ok(world)
+}
+
+/// SRAM of the boards of a scenario with this profile.
+fn sram_bytes(profile: &Profile) -> u32 {
+    boards::for_profile(profile).scenario_sram_bytes
 }
 
 /// Loads and starts the firmware, and waits for [`START`].
