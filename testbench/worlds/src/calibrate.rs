@@ -5,6 +5,7 @@
 //! a stage's own cycles count, without waits and stalls.
 
 use std::collections::BTreeMap;
+use std::iter::repeat;
 use std::sync::Arc;
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
@@ -51,7 +52,7 @@ pub struct StageTime {
     /// Duration in microseconds of the core's clock.
     pub us: f64,
     /// Shares of CPU A and CPU B, in microseconds.
-    pub cpus_us: [f64; 2],
+    pub cpus_us: Vec<f64>,
 }
 
 /// Measures each stage's own cycles for one message of a quiet exchange.
@@ -80,14 +81,17 @@ pub fn stage_times_of(
     Ok(two
         .into_iter()
         .map(|(stage, cycles)| {
-            let first = one.get(&stage).copied().unwrap_or_default();
-            let cycles = [cycles[0] - first[0], cycles[1] - first[1]];
-            let total = cycles[0] + cycles[1];
+            let first = one.get(&stage).map_or(&[][..], Vec::as_slice);
+            let all = |cycles: &[u64]| cycles.iter().sum::<u64>();
+            let total = all(&cycles).saturating_sub(all(first));
+            // Any CPU may do a stage: one that did it for the first message may have less to do for two.
+            let cycles = cycles.iter().zip(first.iter().copied().chain(repeat(0)));
+            let cycles = cycles.map(|(both, one)| both.saturating_sub(one));
             StageTime {
                 stage: stage.to_string(),
                 cycles: total,
                 us: us(total),
-                cpus_us: cycles.map(us),
+                cpus_us: cycles.map(us).collect(),
             }
         })
         .collect())
@@ -112,7 +116,7 @@ fn total_cycles(
     profile: &Profile,
     messages: u32,
     bytes: u32,
-) -> Result<BTreeMap<Arc<str>, [u64; 2]>, CalibrationError> {
+) -> Result<BTreeMap<Arc<str>, Vec<u64>>, CalibrationError> {
     let mut pair = EmpPairs::one(image, profile, &[])?;
     let sender = pair.spawn(0, "sender", move |emp| send(emp, messages, bytes));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, messages, bytes));
@@ -123,15 +127,17 @@ fn total_cycles(
         }
     }
     completed(end)?;
-    let mut totals: BTreeMap<_, [u64; 2]> = BTreeMap::new();
+    let mut totals = BTreeMap::new();
     for (index, node) in pair.world.nodes.iter().enumerate() {
         let board = node.inspect();
         let stages = board.stages().iter().enumerate();
         for (number, stage) in stages.filter(|(_, stage)| measured_on(stage) == index) {
-            let of_cores = [0, 1].map(|cpu| board.stage_total(CpuId::new(cpu), number));
+            let cpus = 0..board.cpus().len();
+            let of_cores = cpus.map(|cpu| board.stage_total(CpuId::new(cpu), number));
+            let of_cores: Vec<_> = of_cores.collect();
             if of_cores.iter().any(|total| total.visits > 0) {
-                let cycles = of_cores.map(|total| total.cycles);
-                totals.insert(Arc::clone(stage), cycles);
+                let cycles = of_cores.iter().map(|total| total.cycles);
+                totals.insert(Arc::clone(stage), cycles.collect());
             }
         }
     }

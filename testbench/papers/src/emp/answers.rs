@@ -227,7 +227,8 @@ fn stage_us(
     let scheme = results.schemes.get(&scheme)?;
     let us = |name: &&str| {
         let (stage, factor) = scheme.stage(name)?;
-        Some(factor * cpu.map_or(stage.us, |cpu| stage.cpus_us[cpu]))
+        let us = cpu.map_or(Some(&stage.us), |cpu| stage.cpus_us.get(cpu))?;
+        Some(factor * us)
     };
     // Without the probe, one stage contains both parts.
     let marked = |name: &str| scheme.stage(name).is_some();
