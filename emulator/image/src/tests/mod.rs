@@ -195,8 +195,8 @@ fn handlers_are_read_from_the_table() {
     assert_eq!(
         found,
         [
-            (0, None, "__dispatch_a".into()),
-            (0, Some(22), "on_mailbox".into())
+            (Some(0), None, "__dispatch_a".into()),
+            (Some(0), Some(22), "on_mailbox".into())
         ]
     );
 }
