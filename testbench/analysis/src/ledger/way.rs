@@ -95,32 +95,35 @@ impl PathBuilder<'_> {
         self.at = time;
     }
 
-    /// Adds spans of waiting for a CPU up to `time`, named by its activity. If the CPU is idle, the other
-    /// one's activity counts.
+    /// Adds spans of waiting for a CPU up to `time`, named by its activity. If the CPU is idle, those of the
+    /// others count.
     fn until_cpu(&mut self, time: SimTime, owner: Owner, (node, cpu): (u16, Cpu)) {
         let time = time.min(self.end);
         while self.at < time {
-            let other = match cpu {
-                Cpu::A => Cpu::B,
-                Cpu::B => Cpu::A,
-            };
-            let busy = [cpu, other].map(|cpu| self.desk.stage_at((node, cpu), self.at));
-            let (what, to) = match busy {
-                [CpuActivity::Stage(work), next] => match next {
-                    // The message waits for its own frame's work on the other CPU.
-                    CpuActivity::Stage(theirs) if self.is_own(theirs) && !self.is_own(work) => {
-                        (self.describe(theirs), theirs.to.min(work.to))
-                    }
-                    _ => (self.describe(work), work.to),
-                },
-                [CpuActivity::Free(until), CpuActivity::Stage(theirs)] if self.is_own(theirs) => {
+            let busy = self.desk.stage_at((node, cpu), self.at);
+            let others = Cpu::all().filter(|other| *other != cpu);
+            let others: Vec<_> = others
+                .map(|other| self.desk.stage_at((node, other), self.at))
+                .collect();
+            // The message waits for its own frame's work on another CPU.
+            let own = others.iter().find_map(|other| match other {
+                CpuActivity::Stage(theirs) if self.is_own(theirs) => Some(theirs),
+                _ => None,
+            });
+            let (what, to) = match (busy, own) {
+                (CpuActivity::Stage(work), Some(theirs)) if !self.is_own(work) => {
+                    (self.describe(theirs), theirs.to.min(work.to))
+                }
+                (CpuActivity::Stage(work), _) => (self.describe(work), work.to),
+                (CpuActivity::Free(until), Some(theirs)) => {
                     (self.describe(theirs), theirs.to.min(until))
                 }
-                [CpuActivity::Free(until), next] => {
-                    let next = match next {
+                (CpuActivity::Free(until), None) => {
+                    let changes = others.iter().map(|other| match other {
                         CpuActivity::Stage(work) => work.to,
-                        CpuActivity::Free(until) => until,
-                    };
+                        CpuActivity::Free(until) => *until,
+                    });
+                    let next = changes.min().unwrap_or(until);
                     (format!("wait: {cpu} in dispatch"), until.min(next))
                 }
             };

@@ -115,9 +115,9 @@ impl Tracker {
             TraceKind::StageEnter { stage } => {
                 let state = self.node(node);
                 if **stage == *stage::RECEIVE_BOOKKEEPING {
-                    state.cpus[cpu as usize].ack = None;
+                    state.cpus[cpu.index()].ack = None;
                 }
-                state.cpus[cpu as usize].open = Some(OpenStage {
+                state.cpus[cpu.index()].open = Some(OpenStage {
                     stage: Arc::clone(stage),
                     from: event.time,
                     number,
@@ -126,13 +126,13 @@ impl Tracker {
                 });
             }
             TraceKind::StageExit { .. } => {
-                let open = self.node(node).cpus[cpu as usize].open.take();
+                let open = self.node(node).cpus[cpu.index()].open.take();
                 if let Some(open) = open {
                     self.stage_over(node, cpu, open, event.time);
                 }
             }
             TraceKind::Probe { name, .. } if **name == *NOTHING_TO_DO => {
-                if let Some(open) = &mut self.node(node).cpus[cpu as usize].open {
+                if let Some(open) = &mut self.node(node).cpus[cpu.index()].open {
                     open.is_idle = true;
                 }
             }
@@ -162,7 +162,7 @@ impl Tracker {
         for claim in open.claims {
             self.settle_claim(node, claim, stint.clone());
         }
-        let has_cut = std::mem::take(&mut self.node(node).cpus[cpu as usize].has_cut);
+        let has_cut = std::mem::take(&mut self.node(node).cpus[cpu.index()].has_cut);
         if claimed || self.ends_a_receive(node, cpu, &stint, is_idle) {
             return;
         }
@@ -172,7 +172,7 @@ impl Tracker {
         }
         let takes_ack = *stint.work.stage == *stage::TAKE_ACK;
         if takes_ack || *stint.work.stage == *stage::RECEIVE_ACK {
-            match self.node(node).cpus[cpu as usize].ack {
+            match self.node(node).cpus[cpu.index()].ack {
                 Some(arrival) => return self.add_works(arrival, vec![stint]),
                 None if takes_ack => return self.take_ack(node, cpu, stint),
                 None => {}
@@ -182,14 +182,14 @@ impl Tracker {
         // What a transmitter on this CPU makes of it begins at once, and takes it back.
         if cuts_a_frame(&stint) && !is_idle && !has_cut {
             state.cuts.push_back(stint.clone());
-            state.cpus[cpu as usize].has_cut = true;
+            state.cpus[cpu.index()].has_cut = true;
         }
-        state.cpus[cpu as usize].remember(stint);
+        state.cpus[cpu.index()].remember(stint);
     }
 
     /// Assigns a stage to its subject.
     fn settle_claim(&mut self, node: u16, claim: StageSubject, stint: FinishedStage) {
-        let cpu = stint.work.cpu as usize;
+        let cpu = stint.work.cpu.index();
         let from = stint.work.from;
         match claim {
             StageSubject::Post(message) => {
@@ -239,7 +239,7 @@ impl Tracker {
 
     /// Whether a matcher delivers its frame itself: its bookkeeping ends where the stage begins.
     fn is_within_matching(&mut self, node: u16, stint: &FinishedStage) -> bool {
-        let recent = &self.node(node).cpus[stint.work.cpu as usize].recent;
+        let recent = &self.node(node).cpus[stint.work.cpu.index()].recent;
         recent.back().is_some_and(|last| {
             *last.work.stage == *stage::RECEIVE_BOOKKEEPING && last.work.to == stint.work.from
         })
@@ -269,7 +269,7 @@ impl Tracker {
         is_idle: bool,
     ) -> bool {
         let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
-        let ending = self.node(node).cpus[cpu as usize].ending.take();
+        let ending = self.node(node).cpus[cpu.index()].ending.take();
         if let Some((until, arrival)) = ending
             && until == stint.work.from
             && names.contains(&&*stint.work.stage)
@@ -278,7 +278,7 @@ impl Tracker {
                 // The host has been notified already.
                 self.own_stint(arrival.frame.message, stint);
             }
-            self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+            self.node(node).cpus[cpu.index()].ending = Some((stint.work.to, arrival));
             return true;
         }
         if *stint.work.stage != *stage::RECEIVING || is_idle {
@@ -295,7 +295,7 @@ impl Tracker {
             self.own_stint(arrival.frame.message, stint);
             self.arrival(arrival).endings.push(stint.work.clone());
         }
-        self.node(node).cpus[cpu as usize].ending = Some((stint.work.to, arrival));
+        self.node(node).cpus[cpu.index()].ending = Some((stint.work.to, arrival));
     }
 
     /// Handles an ack taken from the MAC. The sender reports it, on either CPU, if it brings progress.
@@ -305,10 +305,10 @@ impl Tracker {
             return;
         };
         self.node(node).answers.push_back(arrival);
-        self.node(node).cpus[cpu as usize].ack = Some(arrival);
+        self.node(node).cpus[cpu.index()].ack = Some(arrival);
         let received = self.arrival(arrival).received;
         let names = [stage::RECEIVE_BOOKKEEPING];
-        let mut stints = self.node(node).cpus[cpu as usize].take_since(received, &names);
+        let mut stints = self.node(node).cpus[cpu.index()].take_since(received, &names);
         stints.push(stint);
         self.add_works(arrival, stints);
     }
@@ -363,14 +363,14 @@ impl Tracker {
         let message = self.open(name);
         self.own(message);
         let state = self.node(node);
-        let since = state.cpus[cpu as usize].since().unwrap_or(now);
+        let since = state.cpus[cpu.index()].since().unwrap_or(now);
         let (mut post, events) = state.host.take_post(message, since);
         post.taken = Some(now);
         let known = self.message(message);
         known.length = Some(length);
         known.post = post;
         known.events.extend(events);
-        self.node(node).cpus[cpu as usize].claim(StageSubject::Post(message));
+        self.node(node).cpus[cpu.index()].claim(StageSubject::Post(message));
     }
 
     /// Handles the completion of a frame's header.
@@ -395,7 +395,7 @@ impl Tracker {
             }
         };
         self.frame(frame).built = Some(now);
-        self.node(node).cpus[cpu as usize].claim(StageSubject::Frame(frame));
+        self.node(node).cpus[cpu.index()].claim(StageSubject::Frame(frame));
     }
 
     /// Handles a matched frame.
@@ -413,7 +413,7 @@ impl Tracker {
         let arrival = self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))?;
         self.own(arrival.frame.message);
         self.arrival(arrival).fate = fate;
-        self.node(node).cpus[cpu as usize].claim(StageSubject::Arrival(arrival));
+        self.node(node).cpus[cpu.index()].claim(StageSubject::Arrival(arrival));
         Some(arrival)
     }
 
@@ -437,7 +437,7 @@ impl Tracker {
         };
         if let Some(arrival) = arrival {
             self.arrival(arrival).fate = Fate::Taken(now);
-            self.node(node).cpus[cpu as usize].claim(StageSubject::Arrival(arrival));
+            self.node(node).cpus[cpu.index()].claim(StageSubject::Arrival(arrival));
         }
     }
 
@@ -452,7 +452,7 @@ impl Tracker {
     ) {
         let message = self.find(name);
         self.own(message);
-        let not_before = self.node(node).cpus[cpu as usize].since().unwrap_or(now);
+        let not_before = self.node(node).cpus[cpu.index()].since().unwrap_or(now);
         let completion = MessageCompletion {
             code: Code::from_status(code << defs::emp::descriptor::STATUS_CODE_SHIFT),
             not_before,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use defs::emp::descriptor::Code;
 use defs::emp::frame::Kind;
+use defs::tigon2::banks::MOST_CPUS;
 use emulator::observe::event::{DropReason, Place};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -36,31 +37,38 @@ impl fmt::Display for MessageId {
 
 /// One of a board's CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cpu {
-    /// CPU A.
-    A,
-    /// CPU B.
-    B,
-}
+pub struct Cpu(u8);
 
 impl Cpu {
+    /// CPU A.
+    pub const A: Self = Self(0);
+    /// CPU B.
+    pub const B: Self = Self(1);
+
+    /// All CPUs that a board may have, CPU A first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..MOST_CPUS as u8).map(Self)
+    }
+
     /// The CPU that is the initiator.
     #[must_use]
     pub const fn from_initiator(initiator: Initiator) -> Option<Self> {
         match initiator {
-            Initiator::Cpu(0) => Some(Self::A),
-            Initiator::Cpu(1) => Some(Self::B),
+            Initiator::Cpu(index) if (index as usize) < MOST_CPUS => Some(Self(index)),
             _ => None,
         }
+    }
+
+    /// Its index, 0 for CPU A.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::A => "CPU A",
-            Self::B => "CPU B",
-        })
+        write!(f, "CPU {}", char::from(b'A' + self.0))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::emp::frame::Kind;
+use defs::tigon2::banks::MOST_CPUS;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::profile::costs::HostCosts;
 use emulator::sim::initiator::Initiator;
@@ -37,7 +38,7 @@ pub(super) struct FinishedStage {
 /// State of a node.
 #[derive(Debug, Default)]
 pub(super) struct NodeState {
-    pub cpus: [CpuState; 2],
+    pub cpus: [CpuState; MOST_CPUS],
     pub host: HostState,
     pub read: ChannelTransfers,
     pub write: ChannelTransfers,
