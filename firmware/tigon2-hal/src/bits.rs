@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+#[cfg(target_arch = "mips")]
 use core::arch::asm;
 
 use defs::tigon2::map::SRAM_LIMIT;

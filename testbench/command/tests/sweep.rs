@@ -287,6 +287,7 @@ fn examples_are_right() {
     }
     names.sort();
     let expected = [
+        ("cpus", "180"),
         ("dynamic", "180"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),
@@ -296,6 +297,7 @@ fn examples_are_right() {
         ("large-skew", "6"),
         ("linux-loss", "8"),
         ("loss", "150"),
+        ("nic-design", "648"),
         ("one-fast-cpu", "240"),
         ("skew-models", "24"),
         ("when-two-pay", "440"),

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(Atomic::apply(3, 7, 1, 7), 7);
     }
 
-    /// What a further node takes of SRAM in all, and the nodes for which boards of 1, 2, 4 and 8 MB would have room beside what does not
+    /// SRAM that a further node takes in all, and the nodes for which boards of 1, 2, 4 and 8 MB would have room beside what does not
     /// grow with them (docs/large-clusters.md).
     #[test]
     fn memory_of_all_peers() {

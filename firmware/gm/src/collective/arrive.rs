@@ -225,7 +225,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Where SEND's half is lent, acknowledgments wait longer: several of a connection take as much time as one.
+    /// Joins acknowledgments, which wait longer where SEND's half is lent: several of a connection take as much time as one.
     #[inline(never)]
     fn merge_acked(&mut self, connection: Connection, acked: u32) {
         let word = self.acked_count();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use defs::emp::descriptor::Code;
 use defs::emp::frame::Kind;
-use defs::tigon2::banks::MOST_CPUS;
 use emulator::observe::event::{DropReason, Place};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -35,6 +34,9 @@ impl fmt::Display for MessageId {
     }
 }
 
+/// Most CPUs of a board that are told apart.
+pub(super) const MOST_CPUS: usize = 8;
+
 /// One of a board's CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(u8);
@@ -59,7 +61,7 @@ impl Cpu {
         }
     }
 
-    /// Its index, 0 for CPU A.
+    /// Index of the CPU, 0 for CPU A.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

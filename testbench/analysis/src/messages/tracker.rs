@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::emp::frame::Kind;
-use defs::tigon2::banks::MOST_CPUS;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::profile::costs::HostCosts;
 use emulator::sim::initiator::Initiator;
@@ -11,7 +10,7 @@ use emulator::sim::initiator::Initiator;
 use super::cpu::CpuState;
 use super::frames::{ChannelTransfers, Head, RxFrame};
 use super::host::HostState;
-use super::message::{FrameArrival, FrameWay, Message, MessageId, MessageWork};
+use super::message::{FrameArrival, FrameWay, MOST_CPUS, Message, MessageId, MessageWork};
 use super::names::MessageName;
 
 /// Reference to a frame: index of the message, and of the frame in it.

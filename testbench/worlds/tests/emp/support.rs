@@ -38,7 +38,7 @@ pub fn use_cpus(count: u32) {
     CPUS.set(Some(count));
 }
 
-/// How much longer a message takes on the boards of this thread's pairs: a CPU that takes all events alone, by turns, is slow.
+/// Factor of the time of a message on the boards of this thread's pairs: a CPU that takes all events alone, by turns, is slow.
 pub fn slowness() -> u64 {
     if CPUS.get() == Some(1) { 2 } else { 1 }
 }
