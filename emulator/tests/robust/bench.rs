@@ -55,13 +55,13 @@ pub fn words(source: &str) -> Vec<u32> {
 
 /// Options of a `tigon-n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct BoardOptions {
     pub banks: BankPlan,
     pub semaphores: u32,
     pub bit_instructions: bool,
 }
 
-impl Options {
+impl BoardOptions {
     /// The options of the chip.
     pub const CHIP: Self = Self {
         banks: BankPlan::CHIP,
@@ -109,14 +109,14 @@ impl Bench {
 
     /// Like [`new`](Self::new), with so many CPUs: the chip, or a `tigon-n`.
     pub fn with_cpus(sram: SramSize, cpus: usize) -> Self {
-        Self::with_options(sram, cpus, Options::CHIP)
+        Self::with_options(sram, cpus, BoardOptions::CHIP)
     }
 
     /// Like [`with_cpus`](Self::with_cpus), with these options: the chip, if it has so many CPUs and no more than it has.
-    pub fn with_options(sram: SramSize, cpus: usize, options: Options) -> Self {
+    pub fn with_options(sram: SramSize, cpus: usize, options: BoardOptions) -> Self {
         let timing = Timing::built_in("tigon-n-88mhz").unwrap();
         let cpus = match (cpus, options) {
-            (2, Options::CHIP) => CpuPlan::CHIP,
+            (2, BoardOptions::CHIP) => CpuPlan::CHIP,
             _ => CpuPlan::any_number(cpus as u32).unwrap(),
         };
         let timing = Timing {

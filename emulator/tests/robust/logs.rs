@@ -213,7 +213,7 @@ fn what_was_taken_back_is_told_once() {
         shown: vec![false; 2],
         values,
         patches: Vec::new(),
-        options: super::bench::Options::CHIP,
+        options: super::bench::BoardOptions::CHIP,
     };
     check(&scene, &[100, 7, 1]);
 }

@@ -1,6 +1,6 @@
 //! Boards with another number of CPUs than the chip has.
 
-use super::bench::{Bench, CODE, Options, words};
+use super::bench::{Bench, BoardOptions, CODE, words};
 use super::order::{check, check_order, loops, scene_of};
 use cases::cases;
 use defs::tigon2::banks::{self, MOST_CPUS};
@@ -162,7 +162,7 @@ fn code_is_rewritten_while_others_run_it() {
             programs,
             values,
             patches: Vec::new(),
-            options: super::bench::Options::CHIP,
+            options: super::bench::BoardOptions::CHIP,
         };
         assert!(check(&scene, &[100, 7, 1]));
     }
@@ -171,14 +171,14 @@ fn code_is_rewritten_while_others_run_it() {
 #[test]
 fn one_order_on_boards_with_one_to_eight_cpus() {
     let counts = prop::sample::select(vec![1, 3, 4, 5, 8]);
-    let scenes = counts.prop_flat_map(|cpus| scene_of(cpus, Options::CHIP));
+    let scenes = counts.prop_flat_map(|cpus| scene_of(cpus, BoardOptions::CHIP));
     check_order(300, scenes);
 }
 
 /// Banks, further semaphores and bit instructions.
-fn optional() -> impl Strategy<Value = Options> {
+fn optional() -> impl Strategy<Value = BoardOptions> {
     let plans = vec![(1, 8), (2, 4), (4, 8), (4, 64), (16, 4)];
-    prop::sample::select(plans).prop_map(|(banks, bytes)| Options::all(banks, bytes))
+    prop::sample::select(plans).prop_map(|(banks, bytes)| BoardOptions::all(banks, bytes))
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Options of a `tigon-n` (docs/tigon2-n.md): banks of the SRAM, further semaphores, bit instructions.
+//! BoardOptions of a `tigon-n` (docs/tigon2-n.md): banks of the SRAM, further semaphores, bit instructions.
 
-use super::bench::{Bench, CODE, Options, words};
+use super::bench::{Bench, BoardOptions, CODE, words};
 use cases::cases;
 use defs::tigon2::banks;
 use defs::tigon2::map::WINDOW_LOW_SRAM;
@@ -20,7 +20,7 @@ const PROGRAM_BYTES: u32 = 0x200;
 const BITS: u32 = 256;
 
 /// A board whose CPUs execute programs of their own; $28 points to the registers.
-fn started(options: Options, programs: &[String]) -> Bench {
+fn started(options: BoardOptions, programs: &[String]) -> Bench {
     let mut bench = Bench::with_options(SramSize::K512, programs.len(), options);
     for (cpu, program) in programs.iter().enumerate() {
         let place = CODE + PROGRAM_BYTES * cpu as u32;
@@ -68,7 +68,7 @@ proptest! {
         let setters = delays.len();
         let mut programs: Vec<_> = delays.iter().enumerate().map(|(cpu, delay)| setter(cpu, setters, *delay)).collect();
         programs.push(taker("update $t0, $s2, $s0"));
-        let mut bench = started(Options::all(banks, 8), &programs);
+        let mut bench = started(BoardOptions::all(banks, 8), &programs);
         bench.run(SimTime::from_us(2000));
         prop_assert_eq!(general_word(&mut bench, 0), (7..7 + BITS).sum::<u32>());
         let runs = general_word(&mut bench, 1);
@@ -84,7 +84,7 @@ proptest! {
 fn bits_that_are_not_taken_order_nothing() {
     // It finds any bit of the first word, and takes one for granted.
     let look = "lw $t0, 0($s2)\n sltu $t0, $zero, $t0\n addu $t0, $s0, $t0";
-    let mut bench = started(Options::all(1, 8), &[setter(0, 1, 9), taker(look)]);
+    let mut bench = started(BoardOptions::all(1, 8), &[setter(0, 1, 9), taker(look)]);
     bench.run(SimTime::from_us(500));
     let (races, _) = bench.0.inspect().races();
     let words: Vec<_> = races.iter().map(|race| race.word).collect();
@@ -98,10 +98,10 @@ fn bits_that_are_not_taken_order_nothing() {
 #[test]
 fn the_chip_has_no_bit_instructions() {
     for options in [
-        Options::CHIP,
-        Options {
+        BoardOptions::CHIP,
+        BoardOptions {
             semaphores: 2,
-            ..Options::CHIP
+            ..BoardOptions::CHIP
         },
     ] {
         let programs = ["setb $zero, $zero", "update $v0, $zero, $zero"].map(String::from);
@@ -124,7 +124,7 @@ fn bits_are_in_memory_only() {
     let check = |base: &str, expected: &str| {
         let program =
             format!("{base}\n setb $t0, $zero\n update $v0, $t0, $zero\n sw $v0, 0x200($zero)");
-        let mut bench = started(Options::all(1, 8), &[program]);
+        let mut bench = started(BoardOptions::all(1, 8), &[program]);
         bench.run(SimTime::from_us(5));
         match bench.0.board::<Tigon2>().stop_reason(0) {
             Some(StopReason::Fault(text, _)) => assert_eq!(&**text, expected),
@@ -174,7 +174,7 @@ fn semaphores_are_independent() {
     let programs: Vec<_> = (0..6)
         .map(|cpu| adder(cpu % 3, cpu, 0x200 + 4 * (cpu as u32 % 3)))
         .collect();
-    let mut bench = started(Options::all(1, 8), &programs);
+    let mut bench = started(BoardOptions::all(1, 8), &programs);
     let further = Further::default();
     let mut stream = Stream::default();
     stream.add(Box::new(further.clone()), [&mut bench.0.trace]);
@@ -199,7 +199,7 @@ fn semaphores_are_independent() {
 #[test]
 fn another_semaphore_does_not_protect() {
     let programs = [adder(1, 0, 0x200), adder(2, 1, 0x200)];
-    let mut bench = started(Options::all(1, 8), &programs);
+    let mut bench = started(BoardOptions::all(1, 8), &programs);
     bench.run(SimTime::from_us(100));
     let (races, _) = bench.0.inspect().races();
     assert!(races.iter().any(|race| race.word == 0x200), "{races:?}");
@@ -234,9 +234,9 @@ fn loads(banks: u32, distance: u32) -> Vec<u64> {
     };
     let programs: Vec<_> = (0..8).map(program).collect();
     let mut bench = started(
-        Options {
-            banks: Options::all(banks, 8).banks,
-            ..Options::CHIP
+        BoardOptions {
+            banks: BoardOptions::all(banks, 8).banks,
+            ..BoardOptions::CHIP
         },
         &programs,
     );

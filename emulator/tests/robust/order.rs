@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use super::bench::{Bench, CODE, Options, words};
+use super::bench::{Bench, BoardOptions, CODE, words};
 use cases::cases;
 use defs::tigon2::banks::{self, private_of};
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
@@ -50,7 +50,7 @@ pub(super) struct Scene {
     pub(super) values: Vec<u32>,
     /// Host writes to the programs' memory: time, address, value.
     pub(super) patches: Vec<(u64, u32, u32)>,
-    pub(super) options: Options,
+    pub(super) options: BoardOptions,
 }
 
 /// All observable results of a run.
@@ -149,11 +149,11 @@ fn lock_and_further(cpus: usize) -> Vec<u32> {
 
 /// A scene with two CPUs.
 pub(super) fn scene() -> impl Strategy<Value = Scene> {
-    scene_of(2, Options::CHIP)
+    scene_of(2, BoardOptions::CHIP)
 }
 
 /// A scene with so many CPUs, and these options.
-pub(super) fn scene_of(cpus: usize, options: Options) -> impl Strategy<Value = Scene> {
+pub(super) fn scene_of(cpus: usize, options: BoardOptions) -> impl Strategy<Value = Scene> {
     let instruction = move || instruction(cpus, options.bit_instructions);
     let program = move || vec(instruction(), LENGTH);
     let value = prop_oneof![any::<u32>(), 0..64u32, instruction()];
@@ -225,7 +225,7 @@ pub(super) fn loops(cpus: usize) -> impl Strategy<Value = Scene> {
         shown: vec![false; cpus],
         values,
         patches: Vec::new(),
-        options: Options::CHIP,
+        options: BoardOptions::CHIP,
     })
 }
 
@@ -387,7 +387,7 @@ fn what_was_ahead_leaves_nothing_in_the_scratchpad() {
         shown: vec![false; 2],
         values,
         patches: Vec::new(),
-        options: Options::CHIP,
+        options: BoardOptions::CHIP,
     };
     assert!(check(&scene, &[100, 7, 1]));
 }
@@ -443,7 +443,7 @@ fn the_debug_registers_of_a_cpu_with_code_in_its_scratchpad() {
             (3842, 43, 2_890_399_852),
             (8449, 7, 2_691_170_360),
         ],
-        options: Options::CHIP,
+        options: BoardOptions::CHIP,
     };
     assert!(check(&scene, &[100, 7, 1]), "A executes in turn");
 }
@@ -463,7 +463,7 @@ fn a_reset_while_the_other_cpu_is_in_its_scratchpad() {
         shown: vec![true; 2],
         values,
         patches: Vec::new(),
-        options: Options::CHIP,
+        options: BoardOptions::CHIP,
     };
     assert!(check(&scene, &[1]), "in turn from the start");
     scene.shown = vec![false; 2];

@@ -3,7 +3,7 @@
 //! SEND's CPU has the lock in each of its steps. When a packet of a barrier or a reduction comes, RECV's CPU takes the lock, waits for the
 //! end of such a step at most, and does as one CPU does: it makes the operation's next step and gives the packet to the network.
 //!
-//! What one CPU has alone stays there: the timer of packets that are sent again, and ends of DMA from the host, are SEND's CPU's. It
+//! The timer of packets that are sent again, and ends of DMA from the host, stay with SEND's CPU alone. It
 //! is woken for a packet that cannot leave at once.
 use defs::gm::collective::{PARTIAL, RELEASE};
 

@@ -24,7 +24,7 @@ use core::cell::Cell;
 
 use defs::tigon2::banks::{self, CHIP_CPUS, CPU_COUNT, CPU_NUMBER};
 
-use crate::cpu::{A, Cpu, Executing};
+use crate::cpu::{A, B, Cpu, Executing};
 use crate::queue::Sram;
 use crate::{regs, scratchpad_n};
 
@@ -130,27 +130,18 @@ pub fn set_timer(at_us: u32) {
 /// Does something with the event register of every CPU: `change` gets its offset.
 #[inline(always)]
 pub fn each_event_register(change: impl Fn(u32)) {
-    each(
-        Any::cpus(),
-        [A::EVENT, crate::cpu::B::EVENT],
-        banks::EVENT,
-        change,
-    );
+    let cpus = Any::cpus();
+    change(A::EVENT);
+    if cpus > 1 {
+        change(B::EVENT);
+        each_further(cpus, banks::EVENT, change);
+    }
 }
 
 /// Does something with the mailbox event register of every CPU behind CPU B: `change` gets its offset.
 #[inline(always)]
 pub fn each_further_mailbox_register(change: impl Fn(u32)) {
     each_further(Any::cpus(), banks::MAILBOX_EVENT, change);
-}
-
-#[inline(always)]
-fn each(cpus: u32, [a, b]: [u32; 2], in_bank: u32, change: impl Fn(u32)) {
-    change(a);
-    if cpus > 1 {
-        change(b);
-        each_further(cpus, in_bank, change);
-    }
 }
 
 #[inline(always)]

@@ -1,5 +1,5 @@
-//! GM on both CPUs of the Tigon2: SDMA and SEND on CPU A, RECV and RDMA on CPU B, which also makes the steps of collective operations
-//! while CPU A has nothing to do.
+//! GM on both CPUs of the Tigon2: RECV and RDMA on CPU A, SDMA and SEND on CPU B under a lock ([`lend`]). CPU A takes it for each step
+//! of a collective operation and makes the step itself.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! The lock of SEND's half, with which CPU B makes the steps of collective operations (`gm-tigon2-coll`).
+//! The lock of SEND's half, with which CPU A makes the steps of collective operations (`gm-tigon2-coll`).
 //!
 //! The lock is Kessels' for two, Peterson's with words of one writer each: a CPU says that it wants SEND's half, then makes the turns
 //! alike (SEND's CPU) or different (RECV's), and waits while the other one wants it too and the turns are so. So neither waits for more
@@ -28,13 +28,13 @@ pub const LOCK: [Published; 1] = [Published::words("lock of SEND's half", WANTED
 /// Reads of a register between two looks at the lock.
 const PAUSE: u32 = 8;
 
-/// SDMA and SEND on CPU A, under the lock.
+/// SDMA and SEND on CPU B, under the lock.
 #[derive(Debug, Clone, Copy)]
 pub enum Lender {}
-/// RECV and RDMA on CPU B, which carries out requests to SEND under the lock.
+/// RECV and RDMA on CPU A, which carries out requests to SEND under the lock.
 #[derive(Debug, Clone, Copy)]
 pub enum Receiver {}
-/// CPU B while it has the lock.
+/// CPU A while it has the lock.
 #[derive(Debug, Clone, Copy)]
 pub enum Borrower {}
 

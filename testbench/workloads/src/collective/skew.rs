@@ -20,7 +20,7 @@ pub enum Skew {
     Uniform,
     /// Exponential delays whose mean is that of [`Uniform`](Self::Uniform) ones, cut off at eight times the mean.
     Exponential,
-    /// One process, another one at random in each round, is late by the longest delay; the others are not.
+    /// Delay of a single process, chosen at random in each round, by the longest delay; the others are not late.
     OneLate,
 }
 
