@@ -157,6 +157,10 @@ impl<N: Nic> Gm<N> {
         }
         if N::ROLE.sends() && events & N::TICK != 0 {
             self.on_tick();
+            if N::ROLE.receives() && events & N::RECEIVED != 0 {
+                // While packets follow each other without a pause, nothing else looks for posts.
+                self.take_post();
+            }
         }
         if N::ROLE.receives() && events & N::ACK_TICK != 0 {
             self.send_delayed_acks();

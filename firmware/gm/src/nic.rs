@@ -16,6 +16,15 @@ pub struct HostAddress {
     pub low: u32,
 }
 
+/// A receive buffer in which a packet that reaches the end goes on at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiveRing {
+    /// First address.
+    pub base: u32,
+    /// Address after the last.
+    pub limit: u32,
+}
+
 /// The machines that run on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -71,6 +80,9 @@ pub trait Nic {
 
     /// Whether packets can be sent from the memory into which they were received. Behind their route, 16 bytes before a packet are free then.
     const PASSES_RECEIVED: bool = false;
+
+    /// The receive buffer if a packet that reaches its end goes on at its start: its header never does, and DMA follows by itself.
+    const RECEIVE_RING: Option<ReceiveRing> = None;
 
     /// Reads the word of SRAM at `address`.
     fn load(&self, address: u32) -> u32;

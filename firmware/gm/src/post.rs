@@ -67,6 +67,12 @@ impl<N: Nic> Gm<N> {
         (self.command_word() | self.outbox() | self.acked_due()) != 0 && self.take_words()
     }
 
+    /// A tick: takes one post, if there is any.
+    #[inline(never)]
+    pub(crate) fn take_post(&mut self) {
+        self.posted();
+    }
+
     /// Takes a send slot.
     #[inline(always)]
     fn take_send(&mut self, port: PortBlock, slot: SendSlot, word: u32) {

@@ -1,7 +1,7 @@
 //! Packets to other members of an operation.
 use defs::gm::collective::{
     ACKED_BYTES, AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN,
-    VALUE_BYTES,
+    VALUE_BYTES, endpoint,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{ROUTE_VALID, peer};
@@ -12,7 +12,7 @@ use defs::record::Memory;
 use super::origin;
 use super::state::{ACKED_DUE, LocalPacket, Payload, RECORD_FREED, block};
 use crate::remote::Plan;
-use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_number};
+use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_block, port_number};
 use crate::{Gm, Nic};
 
 /// Kind of a record: a packet of an operation.
@@ -180,7 +180,13 @@ impl<N: Nic> Gm<N> {
         let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
         let full = next == self.local_out();
         let used = self.local_values();
-        if full || subtype == PARTIAL && used == LOCAL_VALUES {
+        let mut waits = full;
+        if subtype == PARTIAL && used >= LOCAL_VALUES {
+            // A value that a reduction waits for needs no place.
+            let own = endpoint(self.node(), port_number(port));
+            waits |= !self.awaiting(port_block(remote), own, value.tag);
+        }
+        if waits {
             return self.wait_for_record(port);
         }
         if subtype == PARTIAL {
@@ -219,12 +225,37 @@ impl<N: Nic> Gm<N> {
             // It was given up and has kept its number.
             self.prepare_packet(record);
         }
+        if self.waiting_ports() != 0 {
+            return self.keep_record(record);
+        }
         record.set_next(self, free);
         self.set_free_packets(record);
-        if self.waiting_ports() != 0 {
-            // They go on when nothing else is to do: what frees a record may be under way for one of them.
-            let acked = self.acked_count() | RECORD_FREED;
-            self.set_acked_count(acked);
+    }
+
+    /// Keeps a free record for ports that wait. They go on when nothing else is to do: what frees a record may be under way for one of
+    /// them.
+    #[cold]
+    #[inline(never)]
+    fn keep_record(&mut self, record: Record) {
+        let kept = self.kept_records();
+        record.set_next(self, kept);
+        self.set_kept_records(record);
+        let acked = self.acked_count() | RECORD_FREED;
+        self.set_acked_count(acked);
+    }
+
+    /// Gives the records that were kept to whoever comes first.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn free_kept_records(&mut self) {
+        let mut record = self.kept_records();
+        self.set_kept_records(Record::at(0));
+        while record.is_some() {
+            let next = record.next(self);
+            let free = self.free_packets();
+            record.set_next(self, free);
+            self.set_free_packets(record);
+            record = next;
         }
     }
 
@@ -246,10 +277,11 @@ impl<N: Nic> Gm<N> {
     fn wake_waiting(&mut self, ports: u32) {
         let mut waiting = ports;
         self.set_waiting_ports(0);
+        self.free_kept_records();
         let mut number = 0;
         while waiting != 0 {
             if waiting & 1 != 0 {
-                self.go_on(crate::state::port_block(number));
+                self.go_on(port_block(number));
             }
             waiting >>= 1;
             number += 1;

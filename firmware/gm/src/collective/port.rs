@@ -47,6 +47,7 @@ impl<N: Nic> Gm<N> {
             self.prepare_packet(Record::at(COLLECTIVE_RECORDS + number * RECORD_BYTES));
         }
         self.set_free_packets(Record::at(COLLECTIVE_RECORDS));
+        self.set_kept_records(Record::at(0));
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, ValueBuffer::NEXT);
         self.set_free_values(ValueBuffer::at(VALUES));
@@ -186,6 +187,7 @@ impl<N: Nic> Gm<N> {
         let mask = !(1 << port_number(port));
         self.set_active_ports(self.active_ports() & mask);
         self.set_waiting_ports(self.waiting_ports() & mask);
+        self.free_kept_records();
     }
 
     /// A port has an operation under way: its time is watched.

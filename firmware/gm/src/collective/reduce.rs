@@ -354,21 +354,38 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Reductions whose packets could not leave go on.
+    /// Reductions whose packets could not leave go on, the oldest first: a receiver that has no place takes only what it waits for,
+    /// and a younger value in front would hold that up.
     pub(super) fn reductions_go_on(&mut self, port: PortBlock) {
         let mut left = block(port).reductions(self);
-        let mut number = 0;
+        while left != 0 {
+            let instance = self.oldest(port, left);
+            left &= !(1 << instance.number);
+            let state = instance.words().state(self);
+            if state == COLLECTED {
+                self.send_up(instance);
+            } else if state == SPREADING {
+                self.send_down(instance);
+            }
+        }
+    }
+
+    /// The reduction with the oldest tag among some of a port, a bit for each, at least one.
+    fn oldest(&self, port: PortBlock, among: u32) -> Instance {
+        let mut oldest = Instance { port, number: 0 };
+        let (mut left, mut number, mut tag) = (among, 0, None);
         while left != 0 {
             let instance = Instance { port, number };
-            let state = instance.words().state(self);
-            if left & 1 != 0 && state == COLLECTED {
-                self.send_up(instance);
-            } else if left & 1 != 0 && state == SPREADING {
-                self.send_down(instance);
+            if left & 1 != 0 {
+                let own = instance.words().tag(self);
+                if tag.is_none_or(|tag| (own.wrapping_sub(tag) as i32) < 0) {
+                    (oldest, tag) = (instance, Some(own));
+                }
             }
             left >>= 1;
             number += 1;
         }
+        oldest
     }
 
     /// Whether a reduction of a port has been under way for too long.

@@ -34,6 +34,8 @@ words! {
     local_in, set_local_in: u32 = STATE_END + 32;
     /// Number of acknowledgments that packets of barriers brought and that are looked at when nothing else is to do.
     acked_count, set_acked_count: u32 = STATE_END + 36;
+    /// First of the records that have become free since a port waits for one: the ports that wait get them before others do.
+    kept_records, set_kept_records: Record = STATE_END + 40;
     /// Number of connections whose acks wait for packets of operations.
     slow_count, set_slow_count, SLOW_COUNT: u32 = ACKED + 8 * ACKED_LIMIT;
     /// Tick at which the acks that wait for packets of operations are sent by themselves.
@@ -45,7 +47,7 @@ pub const RECORD_FREED: u32 = 1 << 31;
 /// Bit of the number of acknowledgments, where SEND's half is lent: they are to be looked at.
 pub const ACKED_DUE: u32 = 1 << 30;
 /// Acknowledgments that packets of barriers brought: connection, sequence number.
-pub const ACKED: u32 = STATE_END + 40;
+pub const ACKED: u32 = STATE_END + 44;
 /// Most acknowledgments in [`ACKED`]; a further one is looked at at once.
 pub const ACKED_LIMIT: u32 = 16;
 /// Connections whose acks wait for packets of operations, a word for each.

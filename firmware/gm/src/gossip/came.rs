@@ -357,7 +357,7 @@ impl<N: Nic> Gm<N> {
             let port = group.port(self);
             let staged = staging(port, self.number_of(group), piece.operation);
             let from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
-            self.copy_words(from, staged + (piece.block << step) + before, piece.bytes);
+            self.copy_received(from, staged + (piece.block << step) + before, piece.bytes);
             self.nic.store(got, after);
             if after == all {
                 self.hand_news(news);

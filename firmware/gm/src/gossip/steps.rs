@@ -50,6 +50,25 @@ fn product(members: u32, length: u32) -> u32 {
 }
 
 impl<N: Nic> Gm<N> {
+    /// Copies payload of a received packet, which may go on at the start of the receive buffer.
+    #[inline(always)]
+    pub(super) fn copy_received(&mut self, from: u32, to: u32, bytes: u32) {
+        let Some(ring) = N::RECEIVE_RING else {
+            return self.copy_words(from, to, bytes);
+        };
+        let (mut from, mut at, mut left) = (from, to, bytes);
+        loop {
+            let part = left.min(ring.limit.wrapping_sub(from));
+            self.copy_words(from, at, part);
+            left -= part;
+            if left == 0 {
+                return;
+            }
+            at += part;
+            from = ring.base;
+        }
+    }
+
     /// Copies bytes in SRAM, in whole words.
     #[inline(always)]
     pub(super) fn copy_words(&mut self, from: u32, to: u32, bytes: u32) {

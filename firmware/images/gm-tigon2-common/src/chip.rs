@@ -20,7 +20,7 @@ use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, HEADER_BYTES, PUT, PUT_BODY, PUT_BYTES, WORD_LENGTH, WORD_TYPE,
 };
 use defs::tigon2::rings::{CRC_BYTES, DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
-use gm::nic::{Event, HostAddress, Nic, Packet, Role};
+use gm::nic::{Event, HostAddress, Nic, Packet, ReceiveRing, Role};
 use tigon2_hal::cpu::Cpu;
 use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, Write, WriteRing};
 use tigon2_hal::mac::{self, RxRing, TxRing};
@@ -31,6 +31,10 @@ use crate::frames::{Frames, TAKEN_LIMIT};
 use crate::{CpuMachines, LAYOUT};
 
 const RX: Region = LAYOUT.rx_region();
+
+/// What a packet has before its payload stands in front of the buffer's end: frames start at multiples of 64.
+const _: () = assert!(FRAME_HEADER_BYTES + HEADER_BYTES + atomic::ASK_BYTES <= 64);
+const _: () = assert!(RX.limit().is_multiple_of(64) && RX.base().is_multiple_of(64));
 
 /// The chip as a side sees it.
 #[derive(Debug)]
@@ -167,6 +171,10 @@ impl<S: CpuMachines> Nic for Chip<S> {
     };
     const LENDS: bool = S::LENDS;
     const EVENT_BEHIND_PAYLOAD: bool = false;
+    const RECEIVE_RING: Option<ReceiveRing> = Some(ReceiveRing {
+        base: RX.base(),
+        limit: RX.limit(),
+    });
 
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {

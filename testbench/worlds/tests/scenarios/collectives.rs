@@ -304,11 +304,17 @@ fn an_operation_that_cannot_end_fails_after_its_time() {
     assert!(used < SimTime::from_us(50_000), "{used:?}");
 }
 
-/// The mean time of a round of a program on boards of a Tigon2 with an image.
+/// The mean time of one of 50 rounds of a program on boards of a Tigon2 with an image.
 fn on_tigon2(image: &str, nodes: u32, program: &str) -> f64 {
+    let board = format!("board = \"tigon2\"\nimage = \"{image}\"");
+    on_board(&board, nodes, &format!("rounds = 50\n{program}"))
+}
+
+/// The mean time of a round of a program.
+fn on_board(board: &str, nodes: u32, program: &str) -> f64 {
     let text = format!(
-        "board = \"tigon2\"\nprotocol = \"gm\"\nimage = \"{image}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n\
-         [[program]]\nnodes = \"all\"\nrounds = 50\n{program}\n"
+        "{board}\nprotocol = \"gm\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n\
+         [[program]]\nnodes = \"all\"\n{program}\n"
     );
     let outcome = super::run(&text, &RunOptions::default());
     assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
@@ -338,4 +344,28 @@ fn a_second_cpu_helps_barriers_whose_steps_stay_on_one() {
         let steps = on_tigon2("gm-tigon2-coll", nodes, all);
         assert!(steps < one, "{nodes}: {steps} {one}");
     }
+}
+
+/// Packets that reach the end of the receive buffer go on at its start, for the CPU that copies them too.
+#[test]
+fn steps_of_an_all_to_all_broadcast_pass_the_end_of_the_receive_buffer() {
+    let program = "run = \"all-to-all-broadcast\"\non = \"nic\"\nalgorithm = \"recursive-doubling\"\nbytes = 500";
+    for image in ["gm-tigon2", "gm-tigon2-two", "gm-tigon2-coll"] {
+        on_tigon2(image, 8, program);
+    }
+}
+
+/// Leaves of the tree are far ahead of the root then: their values are refused and sent again, so that packets follow each other at the
+/// root without a pause, and its posts are found nevertheless.
+#[test]
+fn reductions_without_a_pause_come_to_their_end() {
+    let program = |rounds| format!("run = \"reduction\"\non = \"nic\"\nrounds = {rounds}");
+    let tigon2 = "board = \"tigon2\"\nimage = \"gm-tigon2\"";
+    on_board(tigon2, 16, &program(200));
+    on_board("board = \"lanai9.1-133\"", 16, &program(600));
+    on_board(
+        "board = \"lanai9.1-133\"",
+        16,
+        &format!("{}\nper_node = 2", program(400)),
+    );
 }
