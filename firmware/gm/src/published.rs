@@ -1,4 +1,5 @@
 //! Words of SRAM by which both CPUs and the host tell each other that they have come so far.
+use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUPS};
 use defs::gm::map::{
     COMMAND, CONNECTION_BYTES, JOB_BYTES, JOB_COUNT, NODE_LIMIT, PEERS, RECEIVE_QUEUE_BYTES,
     RECEIVER_JOBS, SENDER_JOBS,
@@ -10,11 +11,13 @@ use defs::gm::port::{
 use defs::probe::Published;
 
 use crate::collective::state::USED_PACKETS;
+use crate::gossip::state::Group;
 use crate::state::Connection;
 
 /// Words by which both CPUs and the host tell each other that they have come so far: the host's command, the words that make slots and jobs
-/// valid, and the sequence number that RECV expects, which SEND puts into acks.
-pub const PUBLISHED: [Published; 7] = [
+/// valid, the sequence number that RECV expects, which SEND puts into acks, and the number of a group's operation that was posted last: RECV
+/// takes packets of that one and of the next one, whichever number it finds.
+pub const PUBLISHED: [Published; 8] = [
     Published::words("command", COMMAND, 1),
     Published::each(
         "send slots",
@@ -35,6 +38,12 @@ pub const PUBLISHED: [Published; 7] = [
         PEERS + Connection::EXPECTED,
         2 * NODE_LIMIT,
         CONNECTION_BYTES,
+    ),
+    Published::each(
+        "posted operations of groups",
+        GROUPS + Group::POSTED,
+        PORT_COUNT * GROUP_COUNT,
+        GROUP_BYTES,
     ),
     Published::words("used packets of collective operations", USED_PACKETS, 1),
 ];

@@ -234,14 +234,16 @@ macro_rules! wait_exit {
 /// nothing. Stands outside of functions, in the image itself. What comes first is their name:
 ///
 /// * `published!("inbox of CPU B", INBOX_B.indices(), Queue::INDICES)`: constant address and number of words;
-/// * `published!(all LIST: 0 1 2)`: these of a list of [`Published`]; `behind "symbol"` adds the address of a symbol of the linker to
+/// * `published!(all LIST: 0 1 2)`: a list of three [`Published`]; `behind "symbol"` adds the address of a symbol of the linker to
 ///   theirs.
 #[macro_export]
 macro_rules! published {
     (all $list:path: $($index:literal)*) => {
+        const _: () = assert!($list.len() == [$($index),*].len(), "one number for each entry of the list");
         $($crate::__published!($list[$index], ".4byte {address}", address = const WORDS.address);)*
     };
     (all $list:path: $($index:literal)* behind $symbol:literal) => {
+        const _: () = assert!($list.len() == [$($index),*].len(), "one number for each entry of the list");
         $($crate::__published!(
             $list[$index], concat!(".4byte ", $symbol, " + {address}"), address = const WORDS.address
         );)*

@@ -20,7 +20,7 @@ mod came;
 mod group;
 mod missing;
 mod pass;
-mod state;
+pub(crate) mod state;
 mod steps;
 
 pub use came::{HELD_COOKIES, HELD_COOKIES_END, News};
