@@ -39,7 +39,7 @@ struct Started {
 /// A part of an operation on boards: one value of 64 bits, or all blocks.
 #[derive(Debug)]
 struct BoardPart {
-    /// The request; `None` if nobody waits for the end.
+    /// The request; `None` if no process waits for the end.
     request: Option<u32>,
     collective: BoardCollective,
     /// Place of the value in the result.
@@ -110,7 +110,7 @@ impl<T: Transport> Engine<T> {
         Ok(request)
     }
 
-    /// Begins an operation on boards, whose values become elements of the result in this order. Nobody waits for it if there is no
+    /// Begins an operation on boards, whose values become elements of the result in this order. No process waits for it if there is no
     /// `result`.
     pub(in super::super) async fn start_on_boards(
         &mut self,

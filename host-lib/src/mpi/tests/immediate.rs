@@ -13,7 +13,7 @@ use crate::mpi::{
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Sum(usize),
-    /// Of doubles, whose largest one is the same in any order.
+    /// Maximum of doubles, which is the same in any order.
     Largest(usize),
     Product(usize),
     Gather(usize),

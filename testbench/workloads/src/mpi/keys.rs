@@ -45,7 +45,7 @@ const BENCHMARKS: [(&str, MpiWork); 13] = [
     ),
     ("jacobi", MpiWork::Solve(Solver::Jacobi, Grid::USUAL)),
     (
-        "conjugate-gradients",
+        "cg",
         MpiWork::Solve(Solver::ConjugateGradients, Grid::USUAL),
     ),
 ];
@@ -68,7 +68,7 @@ keys! {
     BENCHMARK = need(
         "benchmark",
         Choice(const { &names(&BENCHMARKS) }),
-        "the program; latency, bandwidth and both-ways have two ranks",
+        "latency, bandwidth, both-ways: two ranks",
     );
     BYTES = key(
         "bytes",
@@ -81,46 +81,46 @@ keys! {
         "eager_bytes",
         Integer(0, MOST_EAGER_BYTES),
         "16384",
-        "messages up to this length are sent at once, longer ones when their receive has begun",
+        "longest message that is sent at once",
     );
-    BARRIER = key("barrier", Choice(const { &names(&PLACES) }), "host", "where barriers are executed");
+    BARRIER = key("barrier", Choice(const { &names(&PLACES) }), "host", "executor of barriers");
     ON = key(
         "on",
         Choice(const { &names(&PLACES) }),
         "host",
-        "reduce, all-reduce, all-gather, jacobi, conjugate-gradients: where these operations are executed",
+        "executor of reductions, all-gathers",
     );
     CLASS = key("class", Choice(const { &names(&CLASSES) }), "S", "integer-sort: 2^16 or 2^20 keys");
     POINTS = key(
         "points",
         Integer(3, 4096),
         "64",
-        "stencil, jacobi, conjugate-gradients: points in each direction",
+        "stencil, jacobi, cg: points in each direction",
     );
-    STEPS = key("steps", Integer(1, 100_000), "20", "stencil: steps in time; jacobi, conjugate-gradients: iterations at most");
+    STEPS = key("steps", Integer(1, 100_000), "20", "stencil, jacobi, cg: steps at most");
     DIGITS = key(
         "digits",
         Integer(1, 9),
         "6",
-        "jacobi, conjugate-gradients: the error becomes so many powers of ten less",
+        "jacobi, cg: digits of accuracy",
     );
     OVERLAP = key(
         "overlap",
         Flag,
         "false",
-        "jacobi, conjugate-gradients: reductions go on while ranks compute",
+        "jacobi, cg: compute during reductions",
     );
     OPERATION_NS = key(
         "operation_ns",
         Integer(0, 1_000_000),
         "10",
-        "integer-sort, stencil, jacobi, conjugate-gradients: processor time for each key or point",
+        "processor time for each key or point",
     );
     SKEW_US = key(
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "broadcast, reduce: a barrier and a delay up to this before each round",
+        "broadcast, reduce: a barrier, then a delay up to this",
     );
     SKEW = key(
         "skew",
@@ -132,25 +132,25 @@ keys! {
         "bypass",
         Choice(const { &names(&BYPASSES) }),
         "none",
-        "over GM: operations that go on in handlers of signals while programs compute",
+        "over GM: operations in handlers of signals",
     );
     EXIT_DELAY_US = key(
         "exit_delay_us",
         Number(0.0, LONGEST_US),
         "0",
-        "with bypass of reductions: a rank waits so long for children before it returns",
+        "bypass of reductions: wait for children",
     );
     CATCH_UP_US = key(
         "catch_up_us",
         Number(0.0, LONGEST_US),
         "500",
-        "reduce with skew_us: computation after each one, besides the longest delay",
+        "reduce with skew_us: computation after each one",
     );
     PIN_US = key(
         "pin_us",
         Number(0.0, LONGEST_US),
         "1",
-        "over GM: processor time that pins a page of a long message",
+        "over GM: time to pin a page",
     );
 }
 

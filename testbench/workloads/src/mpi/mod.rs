@@ -85,7 +85,7 @@ impl MpiWork {
             Self::IntegerSort(_) => "integer-sort",
             Self::Stencil { .. } => "stencil",
             Self::Solve(Solver::Jacobi, _) => "jacobi",
-            Self::Solve(Solver::ConjugateGradients, _) => "conjugate-gradients",
+            Self::Solve(Solver::ConjugateGradients, _) => "cg",
         }
     }
 

@@ -66,7 +66,7 @@ impl Solved {
     }
 }
 
-/// What ranks share in a solver, and the time in calls of reductions.
+/// A rank in a solver, with the time in its calls of reductions.
 pub(super) struct Ranks<'a, T> {
     pub(super) mpi: &'a mut Mpi<T>,
     pub(super) world: Communicator,
@@ -147,6 +147,14 @@ pub enum Solver {
 }
 
 impl Solver {
+    /// Operation of the reductions.
+    const fn operation(self) -> Operation {
+        match self {
+            Self::Jacobi => Operation::Max,
+            Self::ConjugateGradients => Operation::Sum,
+        }
+    }
+
     /// Values of a reduction.
     const fn reduced(self, grid: Grid) -> usize {
         match (self, grid.overlap) {
@@ -168,13 +176,13 @@ impl Solver {
 async fn alone<T: Transport>(
     mpi: &mut Mpi<T>,
     world: &Communicator,
-    count: usize,
+    (operation, count): (Operation, usize),
 ) -> Result<u64, MpiError> {
     let values = vec![1.0; count];
-    mpi.all_reduce(world, Operation::Sum, &values).await?;
+    mpi.all_reduce(world, operation, &values).await?;
     let began = mpi.now_ps();
     for _ in 0..ALONE_ROUNDS {
-        mpi.all_reduce(world, Operation::Sum, &values).await?;
+        mpi.all_reduce(world, operation, &values).await?;
     }
     Ok((mpi.now_ps() - began) / ALONE_ROUNDS)
 }
@@ -188,7 +196,7 @@ pub(super) async fn run<T: Transport>(
 ) -> Result<Vec<MeasuredValue>, String> {
     let text = |error: MpiError| error.to_string();
     let world = mpi.world();
-    let alone_ps = alone(mpi, &world, solver.reduced(grid))
+    let alone_ps = alone(mpi, &world, (solver.operation(), solver.reduced(grid)))
         .await
         .map_err(text)?;
     mpi.barrier(&world).await.map_err(text)?;

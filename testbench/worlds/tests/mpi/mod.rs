@@ -1,9 +1,11 @@
 //! Message passing on emulated boards: known programs over GM.
 
+mod immediate;
+
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
-use host_lib::mpi::{Executor, Bypass, GmTransport};
+use host_lib::mpi::{Bypass, Executor, GmTransport};
 use host_lib::window::System;
 use lanigon_workloads::mpi::{
     self, MeasuredValue, MpiReport, MpiSettings, MpiWork, ProblemClass, Skewed, TimeUse,
