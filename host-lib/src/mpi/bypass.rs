@@ -28,10 +28,12 @@ pub struct Bypass {
     pub reduce: bool,
     /// A reduction waits so long for the children's results before it returns, in ns.
     pub exit_delay_ns: u64,
+    /// Operations that return at once, such as [`Mpi::immediate_all_reduce`](super::Mpi::immediate_all_reduce), on hosts.
+    pub immediate: bool,
 }
 
 /// Combines the bytes of elements of a type with others.
-type Combine = fn(&mut Vec<u8>, &[u8], Operation) -> Result<(), MpiError>;
+pub(super) type Combine = fn(&mut Vec<u8>, &[u8], Operation) -> Result<(), MpiError>;
 
 /// A reduction that waits for children.
 #[derive(Debug)]
@@ -81,6 +83,7 @@ impl Bypassing {
                 broadcast: false,
                 reduce: false,
                 exit_delay_ns: 0,
+                immediate: false,
             },
             groups: BTreeMap::new(),
             reductions: Vec::new(),
@@ -91,11 +94,6 @@ impl Bypassing {
     /// A communicator is there.
     pub(super) fn add(&mut self, group: &Communicator) {
         self.groups.insert(group.context, group.clone());
-    }
-
-    /// Whether messages have to be handled while the program computes.
-    pub(super) const fn needs_signals(&self) -> bool {
-        self.settings.broadcast || self.has_reductions()
     }
 
     pub(super) const fn has_reductions(&self) -> bool {
@@ -135,7 +133,7 @@ const fn delivery_to(passes_on: bool, kind: EnvelopeKind) -> (EnvelopeKind, Deli
 }
 
 /// Combines elements of a type.
-fn combine<D: Datatype>(
+pub(super) fn combine<D: Datatype>(
     bytes: &mut Vec<u8>,
     others: &[u8],
     operation: Operation,
@@ -147,6 +145,13 @@ fn combine<D: Datatype>(
 }
 
 impl<T: Transport> Engine<T> {
+    /// Whether messages have to be handled while the program computes.
+    pub(super) fn needs_signals(&self) -> bool {
+        let Bypassing { settings, .. } = &self.bypassing;
+        let reduces = self.bypassing.has_reductions();
+        settings.broadcast || reduces || settings.immediate && self.has_immediate()
+    }
+
     /// Sends a message of a broadcast to the own children; `false` if the communicator is not there yet. The envelope's send is the root.
     pub(super) async fn pass_on(
         &mut self,
@@ -317,7 +322,7 @@ impl<T: Transport> Engine<T> {
         self.clocks.handler_begins();
         self.transport.end_signal().await;
         let mut done = self.poll().await;
-        if done.is_ok() && !self.bypassing.needs_signals() {
+        if done.is_ok() && !self.needs_signals() {
             done = self.signals(false).await;
         }
         // The program learns of it in its next call that waits.

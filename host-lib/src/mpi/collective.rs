@@ -11,7 +11,7 @@ use super::envelope::{self, Envelope, MessageLabel};
 use super::error::{MpiError, Partner};
 use super::matching::Pattern;
 use super::transport::Transport;
-use super::{BarrierOn, Mpi};
+use super::{Executor, Mpi};
 use crate::gm::collective::schedule::{self, Position, Tree};
 
 /// Longest message that a member of a collective operation takes.
@@ -34,15 +34,19 @@ pub(super) enum CollectiveKind {
     ScatterVarying,
     AllGatherVarying,
     AllToAllVarying,
+    ImmediateBarrier,
+    ImmediateBroadcast,
+    ImmediateAllReduce,
+    ImmediateAllGather,
 }
 
 /// A call of a collective operation, in its order among those of the communicator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CollectiveCall {
-    kind: CollectiveKind,
+    pub(super) kind: CollectiveKind,
     pub(super) name: &'static str,
     /// Number of the call in the communicator, which is the tag of its messages.
-    number: i32,
+    pub(super) number: i32,
 }
 
 impl Communicator {
@@ -121,11 +125,15 @@ impl<T: Transport> Mpi<T> {
     /// [`MpiError`].
     #[doc(alias = "MPI_Barrier")]
     pub async fn barrier(&mut self, world: &Communicator) -> Result<(), MpiError> {
-        if self.engine.config.barrier == BarrierOn::Nic {
+        if self.engine.config.barrier == Executor::Nic {
             let library_ns = self.engine.config.library_ns;
             self.engine.transport.compute(library_ns).await;
             let limit_ns = self.engine.config.limit_ns;
             let members = &world.members;
+            if !self.engine.is_quiet() {
+                let request = self.engine.start_board_barrier(members).await?;
+                return self.engine.wait(request, "barrier").await.map(|_| ());
+            }
             let begin = self.engine.clocks.begin(&self.engine.transport);
             let ended = self.engine.transport.barrier(members, limit_ns).await?;
             let engine = &mut *self.engine;
@@ -212,6 +220,9 @@ impl<T: Transport> Mpi<T> {
         let mut values = data.to_vec();
         // Refused here, before anything is sent.
         combine_all(&mut values.clone(), data, operation)?;
+        if self.reduces_on_boards::<D>(world, operation, data.len()) {
+            return self.board_reduce(root, operation, data).await;
+        }
         let call = self.operation(world, CollectiveKind::Reduce, "reduce");
         let bypasses = self.engine.bypassing.settings.reduce && self.is_eager(&to_bytes(data));
         if let Some(parent) = tree.parent.filter(|_| bypasses) {
@@ -255,6 +266,10 @@ impl<T: Transport> Mpi<T> {
         operation: Operation,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
+        if self.reduces_on_boards::<D>(world, operation, data.len()) {
+            let request = self.immediate_all_reduce(world, operation, data).await?;
+            return self.finish(request, "all_reduce").await;
+        }
         let reduced = self.reduce(world, 0, operation, data).await?;
         let mut values = reduced.unwrap_or_else(|| data.to_vec());
         self.broadcast(world, 0, &mut values).await?;
@@ -350,6 +365,10 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
+        if self.gathers_on_boards::<D>(world, data.len()) {
+            let request = self.immediate_all_gather(world, data).await?;
+            return self.finish(request, "all_gather").await;
+        }
         let call = self.operation(world, CollectiveKind::AllGather, "all_gather");
         let blocks = self.ring(world, call, data, Some(data.len())).await?;
         Ok(blocks.concat())

@@ -1,5 +1,7 @@
 //! Types of elements, and what reductions compute of them.
 
+use defs::gm::collective::Operation as BoardOperation;
+
 use super::MpiError;
 
 /// A type whose values can be sent. Messages have them in little-endian order.
@@ -17,6 +19,39 @@ pub trait Datatype: Copy + Send + Sync + 'static {
 
     /// Result of an operation on two values; `None` if the type does not have the operation.
     fn combine(self, other: Self, operation: Operation) -> Option<Self>;
+
+    /// The operation of boards that computes the same of values of 64 bits; `None` if boards do not have it. Of floating-point numbers one
+    /// that is not a number is the least and the largest one.
+    #[must_use]
+    fn board_operation(_: Operation) -> Option<BoardOperation> {
+        None
+    }
+}
+
+/// Operations of boards on integers; `least` and `most` are those of the type.
+const fn on_integers(
+    operation: Operation,
+    least: BoardOperation,
+    most: BoardOperation,
+) -> Option<BoardOperation> {
+    Some(match operation {
+        Operation::Sum => BoardOperation::Sum,
+        Operation::Min => least,
+        Operation::Max => most,
+        Operation::And => BoardOperation::And,
+        Operation::Or => BoardOperation::Or,
+        Operation::Product | Operation::Xor => return None,
+    })
+}
+
+/// Operations of boards on doubles.
+const fn on_doubles(operation: Operation) -> Option<BoardOperation> {
+    match operation {
+        Operation::Sum => Some(BoardOperation::DoubleSum),
+        Operation::Min => Some(BoardOperation::DoubleMin),
+        Operation::Max => Some(BoardOperation::DoubleMax),
+        _ => None,
+    }
 }
 
 /// Operation of a reduction.
@@ -48,7 +83,7 @@ pub enum Operation {
 }
 
 macro_rules! integers {
-    ($($type:ty),*) => {$(
+    ($($type:ty $(: $on_boards:expr)?),*) => {$(
         impl Datatype for $type {
             const BYTES: usize = size_of::<$type>();
 
@@ -59,6 +94,10 @@ macro_rules! integers {
             fn from_bytes(bytes: &[u8]) -> Option<Self> {
                 bytes.try_into().ok().map(Self::from_le_bytes)
             }
+
+            $(fn board_operation(operation: Operation) -> Option<BoardOperation> {
+                $on_boards(operation)
+            })?
 
             fn combine(self, other: Self, operation: Operation) -> Option<Self> {
                 Some(match operation {
@@ -76,9 +115,13 @@ macro_rules! integers {
 }
 
 macro_rules! floats {
-    ($($type:ty),*) => {$(
+    ($($type:ty $(: $on_boards:expr)?),*) => {$(
         impl Datatype for $type {
             const BYTES: usize = size_of::<$type>();
+
+            $(fn board_operation(operation: Operation) -> Option<BoardOperation> {
+                $on_boards(operation)
+            })?
 
             fn append_to(self, bytes: &mut Vec<u8>) {
                 bytes.extend(self.to_le_bytes());
@@ -168,8 +211,17 @@ impl<D: Datatype, const N: usize> Datatype for [D; N] {
     }
 }
 
-integers!(u8, i8, u16, i16, u32, i32, u64, i64);
-floats!(f32, f64);
+integers!(
+    u8,
+    i8,
+    u16,
+    i16,
+    u32,
+    i32,
+    u64: |operation| on_integers(operation, BoardOperation::Min, BoardOperation::Max),
+    i64: |operation| on_integers(operation, BoardOperation::SignedMin, BoardOperation::SignedMax)
+);
+floats!(f32, f64: on_doubles);
 
 /// The bytes of values.
 pub(super) fn to_bytes<T: Datatype>(values: &[T]) -> Vec<u8> {

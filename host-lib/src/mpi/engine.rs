@@ -1,5 +1,6 @@
 //! The progress engine: requests, and what arrivals do to them.
 
+mod immediate;
 mod long;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,6 +14,8 @@ use super::matching::{Matching, Pattern};
 use super::request::Status;
 use super::times::Clocks;
 use super::transport::{Arrival, Delivery, Transport};
+pub(super) use immediate::HostOperation;
+use immediate::Immediate;
 
 /// Set in the mark of a message of a broadcast that has been passed on.
 pub(super) const PASSED_ON: u16 = 1 << 15;
@@ -59,6 +62,8 @@ enum RequestState {
     Receiving {
         room: usize,
     },
+    /// A collective operation that has returned.
+    Collective,
     Done(Result<RequestResult, MpiError>),
 }
 
@@ -110,6 +115,7 @@ pub(super) struct Engine<T> {
     waiting: VecDeque<DelayedPost>,
     /// Collective operations so far, by context.
     operations: BTreeMap<u32, u32>,
+    immediate: Immediate,
     pub(super) bypassing: Bypassing,
     pub(super) clocks: Clocks,
     /// Failure outside of the program's calls: for instance a process cannot be reached.
@@ -152,6 +158,7 @@ impl<T: Transport> Engine<T> {
             landings: BTreeMap::new(),
             waiting: VecDeque::new(),
             operations: BTreeMap::new(),
+            immediate: Immediate::new(),
             bypassing: Bypassing::new(),
             clocks: Clocks::new(),
             failed: None,
@@ -365,21 +372,16 @@ impl<T: Transport> Engine<T> {
 
     async fn handle(&mut self, arrival: Arrival) -> Result<(), MpiError> {
         match arrival {
-            Arrival::Packet { from, bytes } => self.packet(from, &bytes).await,
-            Arrival::Landed { landing, bytes } => {
-                self.landed(landing, bytes);
-                Ok(())
-            }
-            Arrival::Transferred { transfer } => {
-                self.transferred(transfer);
-                Ok(())
-            }
+            Arrival::Packet { from, bytes } => self.packet(from, &bytes).await?,
+            Arrival::Landed { landing, bytes } => self.landed(landing, bytes),
+            Arrival::Transferred { transfer } => self.transferred(transfer),
             Arrival::Failed { to, why } => {
                 self.failed = Some(MpiError::Lost { rank: to, why });
-                Ok(())
             }
-            Arrival::CollectiveEnded { .. } | Arrival::Progress => Ok(()),
+            Arrival::CollectiveEnded { name, result } => self.board_ended(name, result).await,
+            Arrival::Progress => {}
         }
+        self.progress().await
     }
 
     async fn packet(&mut self, from: usize, packet: &[u8]) -> Result<(), MpiError> {
@@ -520,16 +522,20 @@ impl<T: Transport> Engine<T> {
 
     /// Waits until everything has left.
     pub(super) async fn flush(&mut self) -> Result<(), MpiError> {
-        while !self.waiting.is_empty()
-            || self.bypassing.has_reductions()
-            || !self.transport.is_flushed()
-        {
+        loop {
+            self.retry().await?;
+            if self.waiting.is_empty()
+                && !self.bypassing.has_reductions()
+                && !self.has_immediate()
+                && self.transport.is_flushed()
+            {
+                return Ok(());
+            }
             self.alive()?;
             if !self.advance().await? {
                 return Err(self.timed_out("finalize", Partner::Several, None));
             }
         }
-        Ok(())
     }
 
     /// Messages that no receive has taken.

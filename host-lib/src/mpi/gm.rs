@@ -4,20 +4,22 @@
 //! both. Data of a program stand for pages of its memory, so bytes of a long message are not charged as copies; that its pages are
 //! pinned is charged on both sides.
 
+mod boards;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use defs::gm::collective::Operation;
 use defs::gm::event::Status;
 
 use super::transport::{Arrival, BoardCollective, Delivery, Transport, TransportError};
 use super::{EAGER_BYTES, HEADER_BYTES};
 use crate::gm::channel::{self, BufferClass, Channel, ChannelError};
 use crate::gm::collective::{
-    BoardOperation, CollectiveError, Endpoint, Group, Reduction, schedule,
+    CollectiveError, Endpoint, Group, LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS, channel_bytes,
 };
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
 use crate::window::{Computation, PAGE_BYTES, SignalHandler, System};
+use boards::Boards;
 
 /// Bytes before a packet: what it is.
 const PREFIX_BYTES: usize = 16;
@@ -33,8 +35,6 @@ const SHORT: (u32, u32) = (24, 96);
 const LONG: (u32, u32) = (8, 24);
 /// Buffers for packets that raise signals, of both sizes.
 const URGENT: (u32, u32) = (32, 8);
-/// Children of a rank in reductions of the boards: 16 boards with LANai 9.2 take 45 us for an integer, and 65 us in a binomial tree.
-const REDUCTION_DEGREE: usize = 4;
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u32 = 32 << 10;
 
@@ -63,6 +63,8 @@ pub struct GmSettings {
     pub pin_page_ns: u64,
     /// Whether packets raise signals ([`Mpi::bypass`](super::Mpi::bypass)): they have buffers of their own.
     pub signals: bool,
+    /// Whether boards gather blocks of all processes ([`Config::collectives`](super::Config::collectives)): that takes memory.
+    pub gathers: bool,
 }
 
 impl Default for GmSettings {
@@ -71,6 +73,7 @@ impl Default for GmSettings {
             eager_bytes: EAGER_BYTES,
             pin_page_ns: 1000,
             signals: false,
+            gathers: false,
         }
     }
 }
@@ -102,10 +105,7 @@ pub struct GmTransport {
     owed: VecDeque<(usize, u64)>,
     /// Arrivals that came while a call waited for something else.
     early: VecDeque<Arrival>,
-    /// The begun operation of the boards that has not ended.
-    collective: Option<BoardOperation>,
-    /// Tag of the next reduction: all ranks count alike.
-    next_tag: u32,
+    boards: Boards,
 }
 
 /// Checks how a collective operation of the boards has ended.
@@ -161,6 +161,10 @@ impl GmTransport {
             .await
             .map_err(ChannelError::Port)?;
         let channel = Channel::new(&mut gm, own.port, &classes[..count]).await?;
+        let mut boards = Boards::default();
+        if settings.gathers && (2..=MOST_GOSSIP_MEMBERS).contains(&members.len()) {
+            boards.open(&mut gm, &group).await?;
+        }
         let ranks = members.iter().copied().enumerate();
         Ok(Self {
             gm,
@@ -174,9 +178,17 @@ impl GmTransport {
             free: BTreeMap::new(),
             owed: VecDeque::new(),
             early: VecDeque::new(),
-            collective: None,
-            next_tag: 0,
+            boards,
         })
+    }
+
+    /// Bytes of host memory that blocks of so many processes take, if boards gather them.
+    #[must_use]
+    pub const fn gather_bytes(settings: GmSettings, members: usize) -> u64 {
+        match settings.gathers {
+            true => channel_bytes(members),
+            false => 0,
+        }
     }
 
     /// Bytes of host memory that the buffers for packets take.
@@ -273,53 +285,14 @@ impl GmTransport {
                 Ok(self.early.pop_front().unwrap_or(Arrival::Progress))
             }
             channel::ChannelEvent::Other(Event::Completed(ended))
-                if self.collective == Some(ended.operation) =>
+                if self.boards.is_under_way(ended.operation) =>
             {
-                self.collective = None;
-                let value = ended.value;
-                ended_well(ended.status).map(|()| Arrival::CollectiveEnded { value })
+                ended_well(ended.status)?;
+                let (name, result) = self.boards.ended(&self.gm, ended)?;
+                Ok(Arrival::CollectiveEnded { name, result })
             }
             channel::ChannelEvent::Other(_) => Err(TransportError::Unexpected),
         }
-    }
-
-    /// Posts a barrier of these members; gives its name.
-    async fn post_barrier(
-        &mut self,
-        members: &[Endpoint],
-    ) -> Result<BoardOperation, TransportError> {
-        let group = self.group(members)?;
-        let exchange = schedule::exchange(&group);
-        let posted = self.gm.post_exchange(&group, &exchange).await;
-        Ok(posted.map_err(CollectiveError::from)?)
-    }
-
-    /// Posts a reduction of these members, all of whom get its result; gives its name.
-    async fn post_all_reduce(
-        &mut self,
-        members: &[Endpoint],
-        operation: Operation,
-        value: u64,
-    ) -> Result<BoardOperation, TransportError> {
-        let group = self.group(members)?;
-        let tree = schedule::tree(&group, 0, REDUCTION_DEGREE).map_err(CollectiveError::from)?;
-        let tag = self.next_tag;
-        self.next_tag = tag.wrapping_add(1);
-        let reduction = Reduction {
-            group: &group,
-            tree: &tree,
-            operation,
-            value,
-            tag,
-            all: true,
-        };
-        let posted = self.gm.post_reduction(&reduction).await;
-        Ok(posted.map_err(CollectiveError::from)?)
-    }
-
-    fn group(&self, members: &[Endpoint]) -> Result<Group, TransportError> {
-        let group = Group::new(members, self.members[self.rank]);
-        group.map_err(|error| TransportError::Ranks(error.to_string()))
     }
 
     async fn message(
@@ -499,19 +472,23 @@ impl Transport for GmTransport {
         }
     }
 
+    async fn begin_barrier(&mut self, members: &[usize]) -> Result<Option<u64>, TransportError> {
+        let endpoints: Vec<Endpoint> = members.iter().map(|rank| self.members[*rank]).collect();
+        self.begin_barrier_on_board(&endpoints).await
+    }
+
     async fn begin_collective(
         &mut self,
-        collective: BoardCollective,
-    ) -> Result<(), TransportError> {
-        let members = self.members.clone();
-        let posted = match collective {
-            BoardCollective::Barrier => self.post_barrier(&members).await?,
-            BoardCollective::AllReduce { operation, value } => {
-                self.post_all_reduce(&members, operation, value).await?
-            }
-        };
-        self.collective = Some(posted);
-        Ok(())
+        collective: &BoardCollective,
+    ) -> Result<Option<u64>, TransportError> {
+        self.begin_on_board(collective).await
+    }
+
+    fn board_block_bytes(&self) -> usize {
+        match self.boards.has_group() {
+            true => LONGEST_BLOCK_BYTES,
+            false => 0,
+        }
     }
 
     async fn on_signal(&mut self, handler: SignalHandler) -> Result<Computation, TransportError> {

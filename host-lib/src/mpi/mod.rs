@@ -11,6 +11,8 @@
 //! * [`Mpi::barrier`], [`Mpi::broadcast`], [`Mpi::reduce`], [`Mpi::all_reduce`], [`Mpi::gather`], [`Mpi::scatter`], [`Mpi::all_gather`],
 //!   [`Mpi::all_to_all`], [`Mpi::scan`], [`Mpi::exclusive_scan`], [`Mpi::reduce_scatter`]: collective operations, and with blocks of
 //!   different lengths [`Mpi::gather_varying`], [`Mpi::scatter_varying`], [`Mpi::all_gather_varying`], [`Mpi::all_to_all_varying`];
+//! * [`Mpi::immediate_all_reduce`], [`Mpi::immediate_all_gather`], [`Mpi::immediate_broadcast`], [`Mpi::immediate_barrier`]: collective
+//!   operations that return at once, on hosts or on boards ([`Config::collectives`]);
 //! * [`Mpi::finalize`] ends.
 //!
 //! The program is the same over any [`Transport`]: [`GmTransport`], [`EmpTransport`].
@@ -46,12 +48,14 @@ mod error;
 mod gm;
 mod group;
 mod held;
+mod immediate;
 mod layout;
 mod matching;
 mod persistent;
 mod point;
 mod prefix;
 mod request;
+mod script;
 #[cfg(test)]
 pub(crate) mod tests;
 mod times;
@@ -72,10 +76,11 @@ pub use gm::{GmSettings, GmTransport};
 pub use layout::{Layout, LayoutError};
 pub use persistent::{PersistentReceive, PersistentSend};
 pub use request::{
-    Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
+    BarrierRequest, Collected, CollectiveRequest, Entered, Outcome, Progress, ReceiveRequest,
+    Received, Request, SendRequest, Sent, Source, Status, Tag,
 };
 pub use times::Times;
-pub use transport::{Arrival, BoardCollective, Delivery, Transport, TransportError};
+pub use transport::{Arrival, BoardCollective, BoardResult, Delivery, Transport, TransportError};
 
 use engine::Engine;
 use held::LentState;
@@ -86,14 +91,17 @@ pub const EAGER_BYTES: usize = 16 << 10;
 /// Bytes of the header of a packet.
 pub const HEADER_BYTES: usize = envelope::ENVELOPE_BYTES;
 
-/// Executor of barriers.
+/// Executor of collective operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BarrierOn {
-    /// By the hosts, with messages.
+pub enum Executor {
+    /// The hosts, with messages.
     Host,
-    /// By the boards, where the transport has that.
+    /// The boards, where the transport has that.
     Nic,
 }
+
+/// Values that boards reduce for one call at most: a board has so many reductions of a process under way.
+pub const MOST_BOARD_VALUES: usize = defs::gm::collective::DESCRIPTOR_COUNT as usize;
 
 /// Settings, equal for all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +111,10 @@ pub struct Config {
     /// A wait fails after so long without any arrival, in ns.
     pub limit_ns: u64,
     /// Executor of barriers.
-    pub barrier: BarrierOn,
+    pub barrier: Executor,
+    /// Executor of reductions and all-gathers of all processes, and of the operations that return at once. Boards reduce up to
+    /// [`MOST_BOARD_VALUES`] integers or floating-point numbers of 64 bits, and gather blocks up to [`Transport::board_block_bytes`]; the rest is done by hosts.
+    pub collectives: Executor,
 }
 
 impl Default for Config {
@@ -111,7 +122,8 @@ impl Default for Config {
         Self {
             library_ns: 0,
             limit_ns: 1_000_000_000,
-            barrier: BarrierOn::Host,
+            barrier: Executor::Host,
+            collectives: Executor::Host,
         }
     }
 }
@@ -210,7 +222,7 @@ impl<T: Transport> Mpi<T> {
     /// # Errors
     /// [`MpiError`]: of an operation that goes on meanwhile.
     pub async fn compute(&mut self, nanoseconds: u64) -> Result<(), MpiError> {
-        let needed = self.engine.bypassing.needs_signals();
+        let needed = self.engine.needs_signals();
         if self.computation.is_none() || !needed {
             let begin = self.engine.clocks.begin(&self.engine.transport);
             self.engine.transport.compute(nanoseconds).await;

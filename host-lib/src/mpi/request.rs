@@ -97,7 +97,31 @@ impl<T: Datatype> Outcome for Received<T> {
     }
 }
 
-/// A send or receive under way. It has to be waited for.
+/// Marks requests of collective operations that give elements to all members.
+#[derive(Debug)]
+pub struct Collected<T>(PhantomData<T>);
+
+impl<T: Datatype> Outcome for Collected<T> {
+    type Output = Vec<T>;
+
+    fn outcome(_: Status, bytes: Vec<u8>) -> Result<Vec<T>, MpiError> {
+        from_bytes(&bytes)
+    }
+}
+
+/// Marks requests of barriers.
+#[derive(Debug)]
+pub enum Entered {}
+
+impl Outcome for Entered {
+    type Output = ();
+
+    fn outcome(_: Status, _: Vec<u8>) -> Result<(), MpiError> {
+        Ok(())
+    }
+}
+
+/// An operation under way. It has to be waited for.
 #[doc(alias = "MPI_Request")]
 #[derive(Debug)]
 #[must_use = "a dropped request is never complete"]
@@ -119,6 +143,10 @@ impl<R> Request<R> {
 pub type SendRequest = Request<Sent>;
 /// A receive under way.
 pub type ReceiveRequest<T> = Request<Received<T>>;
+/// A collective operation under way.
+pub type CollectiveRequest<T> = Request<Collected<T>>;
+/// A barrier under way.
+pub type BarrierRequest = Request<Entered>;
 
 /// Result of a test of a request.
 #[derive(Debug)]

@@ -73,17 +73,28 @@ pub enum Arrival {
         /// The reason, as text.
         why: String,
     },
-    /// The collective operation that was [begun](Transport::begin_collective) has ended.
+    /// A collective operation that was [begun](Transport::begin_collective) has ended.
     CollectiveEnded {
-        /// Bits of the result; 0 of a barrier.
-        value: u64,
+        /// Name of the operation.
+        name: u64,
+        /// Result of the operation.
+        result: BoardResult,
     },
     /// Something else, for instance a buffer that can be used again.
     Progress,
 }
 
+/// Result of a collective operation of boards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BoardResult {
+    /// Bits of a reduced value, where the rank gets it; else 0.
+    Value(u64),
+    /// The blocks of all ranks, in their order.
+    Blocks(Vec<u8>),
+}
+
 /// Collective operation of all ranks that boards execute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoardCollective {
     /// Ends when all ranks have begun it.
     Barrier,
@@ -93,6 +104,20 @@ pub enum BoardCollective {
         operation: Operation,
         /// Bits of the own value.
         value: u64,
+    },
+    /// Gives one rank the result of the values of all. For the others it ends when they need not take part any more.
+    Reduce {
+        /// Rank that gets the result.
+        root: usize,
+        /// Operation on the values.
+        operation: Operation,
+        /// Bits of the own value.
+        value: u64,
+    },
+    /// Gives all ranks the blocks of all, which have one length, up to [`board_block_bytes`](Transport::board_block_bytes).
+    AllGather {
+        /// The own block.
+        block: Vec<u8>,
     },
 }
 
@@ -165,15 +190,32 @@ pub trait Transport: Send {
         std::future::ready(Err(TransportError::NoCollectives))
     }
 
-    /// Begins an operation of all ranks that the boards execute; [`Arrival::CollectiveEnded`] tells its end, before which none other is begun. All ranks call it.
+    /// Begins a barrier of these ranks that the boards execute, as [`begin_collective`](Self::begin_collective) does.
+    ///
+    /// # Errors
+    /// [`TransportError::NoCollectives`] where boards execute none.
+    fn begin_barrier(
+        &mut self,
+        _members: &[usize],
+    ) -> impl Future<Output = Result<Option<u64>, TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoCollectives))
+    }
+
+    /// Begins an operation of all ranks that the boards execute, and gives its name; [`Arrival::CollectiveEnded`] tells its end. `None` if there is
+    /// no room for it now: then arrivals have to be taken. All ranks begin the same operations in the same order.
     ///
     /// # Errors
     /// [`TransportError::NoCollectives`] where boards execute none.
     fn begin_collective(
         &mut self,
-        _collective: BoardCollective,
-    ) -> impl Future<Output = Result<(), TransportError>> + Send {
+        _collective: &BoardCollective,
+    ) -> impl Future<Output = Result<Option<u64>, TransportError>> + Send {
         std::future::ready(Err(TransportError::NoCollectives))
+    }
+
+    /// Longest block that boards gather, in bytes; 0 where they gather none.
+    fn board_block_bytes(&self) -> usize {
+        0
     }
 
     /// Lets packets of [`Delivery::Signal`] call a handler while signals are enabled. Gives a way to compute that leaves the transport to

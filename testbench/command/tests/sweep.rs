@@ -300,6 +300,8 @@ fn examples_are_right() {
         ("nic-design", "648"),
         ("one-fast-cpu", "240"),
         ("skew-models", "24"),
+        ("split-phase", "90"),
+        ("split-phase-skew", "12"),
         ("when-two-pay", "440"),
     ];
     let expected = expected.map(|(name, runs)| (name.to_owned(), runs.to_owned()));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_lib::mpi::{Arrival, BoardCollective, Delivery, Transport, TransportError};
+use host_lib::mpi::{Arrival, BoardCollective, BoardResult, Delivery, Transport, TransportError};
 use lanigon_requests::{Answer, Envelope, MOST_BYTES, Message, RequestError};
 
 use crate::error::ProcessError;
@@ -135,8 +135,8 @@ impl<T: Transport> Network<T> {
     ) -> Result<(), ProcessError> {
         if self.coming.len() == 1 {
             let value = match collective {
-                BoardCollective::Barrier => 0,
                 BoardCollective::AllReduce { value, .. } => value,
+                _ => 0,
             };
             self.answers.push_back(ended(token, value));
             return Ok(());
@@ -149,11 +149,12 @@ impl<T: Transport> Network<T> {
     }
 
     async fn begin_next_collective(&mut self) -> Result<(), ProcessError> {
-        let Some((_, next)) = self.collectives.front().copied() else {
+        let Some((_, next)) = self.collectives.front() else {
             return Ok(());
         };
+        // One at a time, so that there is room for it.
         let begun = self.transport.begin_collective(next).await;
-        begun.map_err(|error| self.failure(&error))
+        begun.map(|_| ()).map_err(|error| self.failure(&error))
     }
 
     /// Begins to send a message to another rank. With a token its end is told.
@@ -318,7 +319,11 @@ impl<T: Transport> Network<T> {
                     reason: format!("nothing that is sent to rank {to} arrives: {why}"),
                 });
             }
-            Arrival::CollectiveEnded { value } => {
+            Arrival::CollectiveEnded { result, .. } => {
+                let value = match result {
+                    BoardResult::Value(value) => value,
+                    BoardResult::Blocks(_) => 0,
+                };
                 let done = self.collectives.pop_front();
                 self.answers
                     .extend(done.map(|(token, _)| ended(token, value)));

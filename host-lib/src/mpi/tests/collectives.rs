@@ -161,7 +161,7 @@ proptest! {
         exit_delay_ns in prop_oneof![Just(0u64), Just(1_000)],
         seed in any::<u64>(),
     ) {
-        check_bypass(size, &steps, Bypass { broadcast, reduce, exit_delay_ns }, seed);
+        check_bypass(size, &steps, Bypass { broadcast, reduce, exit_delay_ns, immediate: false }, seed);
     }
 }
 
@@ -181,6 +181,7 @@ fn handlers_pass_on_what_comes_while_a_program_computes() {
             broadcast,
             reduce,
             exit_delay_ns,
+            immediate: false,
         };
         let handled = check_bypass(8, &steps, bypass, 77);
         assert_eq!(handled > 5, broadcast || reduce, "{bypass:?}: {handled}");

@@ -1,6 +1,7 @@
 //! The library over a network in one program: random speeds, messages in order between two ranks.
 
 mod collectives;
+mod immediate;
 mod layouts;
 mod messages;
 pub(crate) mod net;

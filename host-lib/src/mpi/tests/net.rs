@@ -7,7 +7,9 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use super::super::transport::{Arrival, Delivery, Transport, TransportError};
+use super::super::transport::{
+    Arrival, BoardCollective, BoardResult, Delivery, Transport, TransportError,
+};
 
 use crate::window::{Computation, SignalHandler};
 
@@ -15,6 +17,11 @@ use crate::window::{Computation, SignalHandler};
 pub const EAGER_BYTES: usize = 256;
 /// Packets between two ranks that are under way at most.
 const MOST_UNDER_WAY: usize = 3;
+
+/// Operations of boards that a rank has under way at most.
+pub const MOST_COLLECTIVES: usize = 3;
+/// Longest block that boards gather here.
+pub const BLOCK_BYTES: usize = 64;
 
 /// Sender, target and delivery.
 type Way = (usize, usize, Delivery);
@@ -50,6 +57,14 @@ pub struct Net {
     pub dead: Vec<usize>,
     /// Ranks without memory for long messages.
     pub full: Vec<usize>,
+    /// Operations of boards, by the order in which a rank begins them, with what ranks have given; `None` at the end.
+    collectives: Vec<Vec<Option<BoardCollective>>>,
+    /// Operations that each rank has begun, and how many of them have ended.
+    begun: Vec<(usize, usize)>,
+    /// Ends of operations that the ranks have not taken.
+    ends: BTreeMap<usize, Vec<Arrival>>,
+    /// Operations of a rank that were under way at the same time, at most.
+    pub most_collectives: usize,
 }
 
 impl Net {
@@ -72,6 +87,10 @@ impl Net {
             copied: 0,
             dead: Vec::new(),
             full: Vec::new(),
+            collectives: Vec::new(),
+            begun: vec![(0, 0); size],
+            ends: BTreeMap::new(),
+            most_collectives: 0,
         }))
     }
 
@@ -83,7 +102,36 @@ impl Net {
         (self.random >> 11) as usize % below.max(1)
     }
 
+    /// An operation of the boards gets what a rank gives, and ends with what the last one gives.
+    fn collect(&mut self, rank: usize, given: &BoardCollective) -> u64 {
+        let number = self.begun[rank].0;
+        self.begun[rank].0 += 1;
+        let size = self.size;
+        if number == self.collectives.len() {
+            self.collectives.push(vec![None; size]);
+        }
+        self.collectives[number][rank] = Some(given.clone());
+        let all: Vec<_> = self.collectives[number].iter().flatten().cloned().collect();
+        if all.len() == size {
+            for to in 0..size {
+                let end = Arrival::CollectiveEnded {
+                    name: number as u64,
+                    result: result_of(&all, to),
+                };
+                self.ends.entry(to).or_default().push(end);
+            }
+        }
+        number as u64
+    }
+
     fn take(&mut self, rank: usize) -> Option<Arrival> {
+        let waiting = self.ends.get(&rank).map_or(0, Vec::len);
+        if waiting > 0 && (self.stuck || self.random(2) == 0) {
+            // In any order.
+            let at = self.random(waiting);
+            self.begun[rank].1 += 1;
+            return self.ends.get_mut(&rank).map(|ends| ends.swap_remove(at));
+        }
         if let Some(own) = self.own.get_mut(&rank).and_then(VecDeque::pop_front) {
             return Some(own);
         }
@@ -102,6 +150,36 @@ impl Net {
             own.push_back(Arrival::Progress);
         }
         self.under_way.get_mut(&chosen)?.pop_front()
+    }
+}
+
+/// The result for a rank of what all have given.
+fn result_of(all: &[BoardCollective], rank: usize) -> BoardResult {
+    use BoardCollective::{AllGather, AllReduce, Barrier, Reduce};
+    let mut blocks = Vec::new();
+    let mut reduced = None;
+    for one in all {
+        assert_eq!(
+            std::mem::discriminant(one),
+            std::mem::discriminant(&all[0]),
+            "the same order everywhere"
+        );
+        match one {
+            Barrier => return BoardResult::Value(0),
+            AllGather { block } => blocks.extend(block),
+            AllReduce { operation, value }
+            | Reduce {
+                operation, value, ..
+            } => {
+                let with = |so_far| defs::gm::combine::combine(*operation as u32, so_far, *value);
+                reduced = Some(reduced.map_or(*value, with));
+            }
+        }
+    }
+    match (reduced, &all[0]) {
+        (None, _) => BoardResult::Blocks(blocks),
+        (Some(_), Reduce { root, .. }) if *root != rank => BoardResult::Value(0),
+        (Some(value), _) => BoardResult::Value(value),
     }
 }
 
@@ -252,6 +330,25 @@ impl Transport for Process {
         own.push_back(Arrival::Transferred { transfer });
         net.moved = true;
         Ok(Some(transfer))
+    }
+
+    async fn begin_collective(
+        &mut self,
+        collective: &BoardCollective,
+    ) -> Result<Option<u64>, TransportError> {
+        let rank = self.rank;
+        let mut net = self.lock();
+        let (begun, ended) = net.begun[rank];
+        if begun - ended >= MOST_COLLECTIVES {
+            return Ok(None);
+        }
+        net.moved = true;
+        net.most_collectives = net.most_collectives.max(begun - ended + 1);
+        Ok(Some(net.collect(rank, collective)))
+    }
+
+    fn board_block_bytes(&self) -> usize {
+        BLOCK_BYTES
     }
 
     async fn on_signal(&mut self, handler: SignalHandler) -> Result<Computation, TransportError> {

@@ -5,7 +5,7 @@ use host_lib::gm::collective::{
     AllToAll, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Settings, Value,
     buffer_bytes, channel_bytes,
 };
-use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
+use host_lib::mpi::{Config, Executor, GmSettings, GmTransport, Mpi};
 
 use super::{CollectiveWork, ExecutedOn, Layer};
 use lanigon_worlds::emp::text;
@@ -145,9 +145,10 @@ impl CollectiveEngine {
             library_ns: call_ns,
             limit_ns,
             barrier: match on {
-                ExecutedOn::Host => BarrierOn::Host,
-                ExecutedOn::Nic => BarrierOn::Nic,
+                ExecutedOn::Host => Executor::Host,
+                ExecutedOn::Nic => Executor::Nic,
             },
+            ..Config::default()
         };
         let mpi = Mpi::with(transport.map_err(text)?, config).map_err(text)?;
         Ok(Self(Library::Mpi(Box::new(mpi))))

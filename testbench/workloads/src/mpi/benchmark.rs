@@ -1,4 +1,5 @@
-//! Benchmarks after the OSU set (osu_latency, osu_bw, osu_bibw, osu_bcast, osu_reduce, osu_allreduce, osu_barrier).
+//! Benchmarks after the OSU set (osu_latency, osu_bw, osu_bibw, osu_bcast, osu_reduce, osu_allreduce, osu_allgather,
+//! osu_barrier).
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Tag, Transport};
 
@@ -22,6 +23,12 @@ pub(super) enum BenchmarkFailure {
     Broadcast {
         /// Number of the round.
         round: u32,
+    },
+    /// A gathered block is not that of its rank.
+    #[error("block {rank} is not that of its rank")]
+    Gather {
+        /// The rank.
+        rank: usize,
     },
     /// A reduction has another sum than it should.
     #[error("a reduction gave another sum than {right}")]
@@ -59,6 +66,7 @@ pub(super) async fn run<T: Transport>(
             size,
             value,
             skewed: None,
+            solved: None,
         });
     }
     mpi.barrier(&world).await?;
@@ -149,13 +157,28 @@ async fn window<T: Transport>(
     }
 }
 
+/// Gathers blocks, which have the numbers of their ranks.
+async fn gather<T: Transport>(
+    mpi: &mut Mpi<T>,
+    world: &Communicator,
+    block: &[u8],
+) -> Result<(), BenchmarkFailure> {
+    let all = mpi.all_gather(world, block).await?;
+    let blocks = all.chunks(block.len().max(1)).enumerate();
+    let wrong = |(rank, block): &(usize, &[u8])| block.iter().any(|byte| *byte != *rank as u8);
+    match blocks.into_iter().find(wrong) {
+        None => Ok(()),
+        Some((rank, _)) => Err(BenchmarkFailure::Gather { rank }),
+    }
+}
+
 /// Mean time of a rank inside the call; a barrier precedes each.
 async fn collective<T: Transport>(
     mpi: &mut Mpi<T>,
     world: &Communicator,
     settings: &MpiSettings,
     size: usize,
-) -> Result<f64, MpiError> {
+) -> Result<f64, BenchmarkFailure> {
     let mut bytes = vec![world.rank() as u8; size];
     let doubles = vec![world.rank() as f64; size / 8];
     let mut inside_ps = 0;
@@ -172,6 +195,7 @@ async fn collective<T: Transport>(
             MpiWork::AllReduce => {
                 mpi.all_reduce(world, Operation::Sum, &doubles).await?;
             }
+            MpiWork::AllGather => gather(mpi, world, &bytes).await?,
             _ => mpi.barrier(world).await?,
         }
         if round >= settings.warmup {

@@ -1,9 +1,9 @@
 //! Programs of message passing of a scenario.
 
-use host_lib::mpi::BarrierOn;
+use host_lib::mpi::Executor;
 
 use super::workload::MessagePassing;
-use super::{MpiSettings, MpiWork, ProblemClass};
+use super::{Grid, MpiSettings, MpiWork, ProblemClass, Solver, grid};
 use crate::collective::{SKEWS, read_skew as read_skew_keys};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
@@ -12,7 +12,7 @@ use lanigon_worlds::scenario::limits::{check_emp_length, shortest_frames};
 use lanigon_worlds::scenario::nodes::Nodes;
 use lanigon_worlds::scenario::programs::LONGEST_US;
 use lanigon_worlds::scenario::reference::Values::{
-    Choice, Integer, Lengths, Nodes as NodesOf, Number,
+    Choice, Flag, Integer, Lengths, Nodes as NodesOf, Number,
 };
 use lanigon_worlds::scenario::reference::{key, names, need};
 use lanigon_worlds::scenario::table::{Item, Table};
@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = (1 << 24) - 8;
 const MOST_EAGER_BYTES: u64 = 64 << 10;
 
 /// The programs, with the key that chooses.
-const BENCHMARKS: [(&str, MpiWork); 10] = [
+const BENCHMARKS: [(&str, MpiWork); 13] = [
     ("latency", MpiWork::Latency),
     ("bandwidth", MpiWork::Bandwidth),
     ("both-ways", MpiWork::BothWays),
@@ -33,6 +33,7 @@ const BENCHMARKS: [(&str, MpiWork); 10] = [
     ("reduce", MpiWork::Reduce),
     ("reduce-latency", MpiWork::ReduceLatency),
     ("all-reduce", MpiWork::AllReduce),
+    ("all-gather", MpiWork::AllGather),
     ("barrier", MpiWork::Barrier),
     ("integer-sort", MpiWork::IntegerSort(ProblemClass::S)),
     (
@@ -42,18 +43,24 @@ const BENCHMARKS: [(&str, MpiWork); 10] = [
             steps: 20,
         },
     ),
+    ("jacobi", MpiWork::Solve(Solver::Jacobi, Grid::USUAL)),
+    (
+        "cg",
+        MpiWork::Solve(Solver::ConjugateGradients, Grid::USUAL),
+    ),
 ];
 
 const CLASSES: [(&str, ProblemClass); 2] = [("S", ProblemClass::S), ("W", ProblemClass::W)];
 
-const PLACES: [(&str, BarrierOn); 2] = [("host", BarrierOn::Host), ("nic", BarrierOn::Nic)];
+const PLACES: [(&str, Executor); 2] = [("host", Executor::Host), ("nic", Executor::Nic)];
 
-/// Operations that go on while programs compute: broadcasts, reductions.
-const BYPASSES: [(&str, (bool, bool)); 4] = [
-    ("none", (false, false)),
-    ("broadcast", (true, false)),
-    ("reduce", (false, true)),
-    ("both", (true, true)),
+/// Operations that go on while programs compute: broadcasts, reductions, those that return at once.
+const BYPASSES: [(&str, [bool; 3]); 5] = [
+    ("none", [false, false, false]),
+    ("broadcast", [true, false, false]),
+    ("reduce", [false, true, false]),
+    ("both", [true, true, false]),
+    ("immediate", [false, false, true]),
 ];
 
 keys! {
@@ -61,7 +68,7 @@ keys! {
     BENCHMARK = need(
         "benchmark",
         Choice(const { &names(&BENCHMARKS) }),
-        "the program; latency, bandwidth and both-ways have two ranks",
+        "latency, bandwidth, both-ways: two ranks",
     );
     BYTES = key(
         "bytes",
@@ -74,28 +81,46 @@ keys! {
         "eager_bytes",
         Integer(0, MOST_EAGER_BYTES),
         "16384",
-        "messages up to this length are sent at once, longer ones when their receive has begun",
+        "longest message that is sent at once",
     );
-    BARRIER = key("barrier", Choice(const { &names(&PLACES) }), "host", "where barriers are executed");
+    BARRIER = key("barrier", Choice(const { &names(&PLACES) }), "host", "executor of barriers");
+    ON = key(
+        "on",
+        Choice(const { &names(&PLACES) }),
+        "host",
+        "executor of reductions, all-gathers",
+    );
     CLASS = key("class", Choice(const { &names(&CLASSES) }), "S", "integer-sort: 2^16 or 2^20 keys");
     POINTS = key(
         "points",
         Integer(3, 4096),
         "64",
-        "stencil: points in each direction",
+        "stencil, jacobi, cg: points in each direction",
     );
-    STEPS = key("steps", Integer(1, 100_000), "20", "stencil: steps in time");
+    STEPS = key("steps", Integer(1, 100_000), "20", "stencil, jacobi, cg: steps at most");
+    DIGITS = key(
+        "digits",
+        Integer(1, 9),
+        "6",
+        "jacobi, cg: digits of accuracy",
+    );
+    OVERLAP = key(
+        "overlap",
+        Flag,
+        "false",
+        "jacobi, cg: compute during reductions",
+    );
     OPERATION_NS = key(
         "operation_ns",
         Integer(0, 1_000_000),
         "10",
-        "integer-sort, stencil: processor time for each key or point",
+        "processor time for each key or point",
     );
     SKEW_US = key(
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "broadcast, reduce: a barrier and a delay up to this before each round",
+        "broadcast, reduce: a barrier, then a delay up to this",
     );
     SKEW = key(
         "skew",
@@ -107,25 +132,25 @@ keys! {
         "bypass",
         Choice(const { &names(&BYPASSES) }),
         "none",
-        "over GM: operations that go on in handlers of signals while programs compute",
+        "over GM: operations in handlers of signals",
     );
     EXIT_DELAY_US = key(
         "exit_delay_us",
         Number(0.0, LONGEST_US),
         "0",
-        "with bypass of reductions: a rank waits so long for children before it returns",
+        "bypass of reductions: wait for children",
     );
     CATCH_UP_US = key(
         "catch_up_us",
         Number(0.0, LONGEST_US),
         "500",
-        "reduce with skew_us: computation after each one, besides the longest delay",
+        "reduce with skew_us: computation after each one",
     );
     PIN_US = key(
         "pin_us",
         Number(0.0, LONGEST_US),
         "1",
-        "over GM: processor time that pins a page of a long message",
+        "over GM: time to pin a page",
     );
 }
 
@@ -157,6 +182,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
                 return Err(table.place.refuse(reason));
             }
         }
+        MpiWork::Solve(_, grid) => read_grid(table, grid, ranks)?,
         _ => {}
     }
     let mut settings = MpiSettings::new(work);
@@ -166,7 +192,14 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
     settings.rounds = table.whole(&ROUNDS)?;
     settings.eager_bytes = table.whole(&EAGER_BYTES)?;
     if let Some(item) = table.find(&BARRIER) {
-        settings.barrier = read_barrier(&item, &members, nodes)?;
+        settings.barrier = read_place(&item, &members, nodes, "barriers: barrier")?;
+    }
+    let has_place = matches!(
+        work,
+        MpiWork::Reduce | MpiWork::AllReduce | MpiWork::AllGather | MpiWork::Solve(..)
+    );
+    if has_place && let Some(item) = table.find(&ON) {
+        settings.on = read_place(&item, &members, nodes, "reductions: on")?;
     }
     settings.operation_ns = table.whole(&OPERATION_NS)?;
     if let Some(pin_page_ns) = table.find_time(&PIN_US)? {
@@ -180,16 +213,34 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
     })
 }
 
-/// Reads where barriers are executed.
-fn read_barrier(
+/// Reads the problem of a solver.
+fn read_grid(table: &mut Table<'_>, grid: &mut Grid, ranks: usize) -> Result<(), ScenarioError> {
+    grid.points = table.whole(&POINTS)?;
+    grid.steps = table.whole(&STEPS)?;
+    grid.digits = table.whole(&DIGITS)?;
+    if let Some(item) = table.find(&OVERLAP) {
+        grid.overlap = item.flag()?;
+    }
+    let (points, least) = (grid.points, grid::least_points(ranks));
+    if points < least {
+        let reason =
+            format!("{points} points in each direction for {ranks} ranks: {least} at least");
+        return Err(table.place.refuse(reason));
+    }
+    Ok(())
+}
+
+/// Reads where operations are executed; `what` names them and the key.
+fn read_place(
     item: &Item<'_>,
     members: &[usize],
     nodes: &Nodes,
-) -> Result<BarrierOn, ScenarioError> {
+    what: &str,
+) -> Result<Executor, ScenarioError> {
     let place = item.choice("place", &PLACES)?;
     let emp = |node: &usize| nodes.all[*node].protocol == Some(Protocol::Emp);
-    if place == BarrierOn::Nic && members.iter().any(emp) {
-        let reason = "boards with EMP execute no barriers: barrier = \"host\"";
+    if place == Executor::Nic && members.iter().any(emp) {
+        let reason = format!("boards with EMP execute no {what} = \"host\"");
         return Err(item.place.refuse(reason));
     }
     Ok(place)
@@ -251,7 +302,8 @@ fn read_bypass(
     settings: &mut MpiSettings,
 ) -> Result<(), ScenarioError> {
     if let Some(item) = table.find(&BYPASS) {
-        (settings.bypass.broadcast, settings.bypass.reduce) = item.choice("bypass", &BYPASSES)?;
+        let bypass = &mut settings.bypass;
+        [bypass.broadcast, bypass.reduce, bypass.immediate] = item.choice("bypass", &BYPASSES)?;
         let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
         if settings.bypasses() && members.iter().find(emp).is_some() {
             let reason = "boards with EMP raise no signals: bypass = \"none\"";

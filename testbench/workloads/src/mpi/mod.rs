@@ -1,10 +1,14 @@
-//! Programs of message passing (`host_lib::mpi`) that people know: benchmarks after the OSU set, an integer sort, a stencil.
+//! Programs of message passing (`host_lib::mpi`) that people know: benchmarks after the OSU set, an integer sort, a stencil, solvers.
 //!
 //! They are written against [`Mpi`] alone, so they run over GM and over EMP. Each checks what it computes.
 
 mod benchmark;
+mod gradients;
+mod grid;
+mod jacobi;
 mod keys;
 mod skew;
+mod solver;
 mod sort;
 mod stencil;
 mod workload;
@@ -13,9 +17,10 @@ use host_lib::emp::Emp;
 use host_lib::gm::Gm;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{
-    BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, Times, Transport,
+    Bypass, Config, EmpTransport, Executor, GmSettings, GmTransport, Mpi, Times, Transport,
 };
 
+pub use solver::{Grid, Solved, Solver};
 pub use sort::ProblemClass;
 pub use workload::KIND;
 
@@ -46,6 +51,8 @@ pub enum MpiWork {
     ReduceLatency,
     /// Mean time of a rank in a reduction of doubles whose result all get.
     AllReduce,
+    /// Mean time of a rank in a call that gives all ranks the blocks of all.
+    AllGather,
     /// Mean time of a rank in a barrier.
     Barrier,
     /// The integer sort of the NAS parallel benchmarks.
@@ -57,6 +64,8 @@ pub enum MpiWork {
         /// Steps in time.
         steps: usize,
     },
+    /// A solver with reductions in each iteration.
+    Solve(Solver, Grid),
 }
 
 impl MpiWork {
@@ -71,9 +80,12 @@ impl MpiWork {
             Self::Reduce => "reduce",
             Self::ReduceLatency => "reduce-latency",
             Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
             Self::Barrier => "barrier",
             Self::IntegerSort(_) => "integer-sort",
             Self::Stencil { .. } => "stencil",
+            Self::Solve(Solver::Jacobi, _) => "jacobi",
+            Self::Solve(Solver::ConjugateGradients, _) => "cg",
         }
     }
 
@@ -91,9 +103,10 @@ impl MpiWork {
     pub const fn least_bytes(self) -> Option<usize> {
         match self {
             Self::Bandwidth | Self::BothWays => Some(1),
-            Self::Latency | Self::Broadcast => Some(0),
+            Self::Latency | Self::Broadcast | Self::AllGather => Some(0),
             Self::Reduce | Self::ReduceLatency | Self::AllReduce => Some(0),
-            Self::Barrier | Self::IntegerSort(_) | Self::Stencil { .. } => None,
+            Self::Barrier | Self::IntegerSort(_) => None,
+            Self::Stencil { .. } | Self::Solve(..) => None,
         }
     }
 
@@ -120,10 +133,13 @@ impl MpiWork {
         match self {
             Self::Latency | Self::ReduceLatency => "# Size          Latency (us)",
             Self::Bandwidth | Self::BothWays => "# Size      Bandwidth (MB/s)",
-            Self::Broadcast | Self::Reduce | Self::AllReduce => "# Size       Avg Latency(us)",
+            Self::Broadcast | Self::Reduce | Self::AllReduce | Self::AllGather => {
+                "# Size       Avg Latency(us)"
+            }
             Self::Barrier => "# Avg Latency(us)",
             Self::IntegerSort(_) => "# Keys           Mop/s total",
             Self::Stencil { .. } => "# Points        Time (us/step)",
+            Self::Solve(..) => solver::HEADER,
         }
     }
 }
@@ -142,7 +158,9 @@ pub struct MpiSettings {
     /// Messages up to so many bytes are sent at once.
     pub eager_bytes: usize,
     /// Executor of barriers.
-    pub barrier: BarrierOn,
+    pub barrier: Executor,
+    /// Executor of reductions and all-gathers.
+    pub on: Executor,
     /// Processor time of the library for each send and receive, in ns.
     pub library_ns: u64,
     /// Processor time that pins a page of a long message, in ns.
@@ -167,6 +185,7 @@ impl MpiSettings {
     pub fn new(work: MpiWork) -> Self {
         let Config {
             barrier,
+            collectives,
             library_ns,
             ..
         } = Config::default();
@@ -189,6 +208,7 @@ impl MpiSettings {
             rounds: 10,
             eager_bytes,
             barrier,
+            on: collectives,
             library_ns,
             pin_page_ns,
             operation_ns: 10,
@@ -207,19 +227,21 @@ impl MpiSettings {
             eager_bytes: self.eager_bytes,
             pin_page_ns: self.pin_page_ns,
             signals: self.bypasses(),
+            gathers: matches!((self.on, self.work), (Executor::Nic, MpiWork::AllGather)),
         }
     }
 
     /// Whether collective operations go on while programs compute.
     #[must_use]
     pub const fn bypasses(&self) -> bool {
-        self.bypass.broadcast || self.bypass.reduce
+        self.bypass.broadcast || self.bypass.reduce || self.bypass.immediate
     }
 
-    /// Bytes of host memory that a rank needs: buffers, and memory of long messages.
+    /// Bytes of host memory that a rank of so many needs: buffers, and memory of long messages.
     #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        let packets = GmTransport::buffer_bytes(self.gm());
+    pub fn memory_bytes(&self, ranks: usize) -> u64 {
+        let gathered = GmTransport::gather_bytes(self.gm(), ranks);
+        let packets = GmTransport::buffer_bytes(self.gm()) + gathered;
         let others = EmpTransport::buffer_bytes(self.eager_bytes);
         let longest = self.sizes.iter().max().copied().unwrap_or_default();
         let long = self.work.under_way() * (longest as u64).next_power_of_two();
@@ -231,6 +253,7 @@ impl MpiSettings {
     pub fn config(&self) -> Config {
         Config {
             barrier: self.barrier,
+            collectives: self.on,
             library_ns: self.library_ns,
             ..Config::default()
         }
@@ -250,6 +273,9 @@ pub struct MeasuredValue {
     /// Further values of a run with random delays.
     #[serde(flatten)]
     pub skewed: Option<Skewed>,
+    /// Further values of a solver.
+    #[serde(flatten)]
+    pub solved: Option<Solved>,
 }
 
 /// Means over ranks and rounds of a collective operation after random delays.
@@ -367,7 +393,9 @@ impl MpiUse {
             (None, true) => format!("{:>17.2}", one.value),
             (None, false) => format!("{:<10}{:>20.2}", one.size, one.value),
         };
-        let lines = self.measured.iter().map(line);
+        let solved = |one: &MeasuredValue| Some(one.solved?.line(one.size, one.value));
+        let lines = self.measured.iter();
+        let lines = lines.map(|one| solved(one).unwrap_or_else(|| line(one)));
         std::iter::once(self.header.to_owned())
             .chain(lines)
             .collect()
@@ -503,6 +531,7 @@ async fn execute<T: Transport>(
             stencil::run(mpi, points, steps, operation_ns).await
         }
         MpiWork::IntegerSort(class) => sort::run(mpi, class, settings).await,
+        MpiWork::Solve(solver, grid) => solver::run(mpi, solver, grid, settings).await,
         _ => benchmark::run(mpi, settings)
             .await
             .map_err(|error| error.to_string()),

@@ -128,6 +128,7 @@ fn measured(size: usize, all: &[u64], rounds: f64) -> MeasuredValue {
             handler_us: at(2) / 1e6 / at(3).max(1.0),
             handlers: at(3) / rounds,
         }),
+        solved: None,
     }
 }
 

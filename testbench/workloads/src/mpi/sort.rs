@@ -227,5 +227,6 @@ pub(super) async fn run<T: Transport>(
         size: problem.keys,
         value: ranked / (longest as f64 / 1e6),
         skewed: None,
+        solved: None,
     }])
 }

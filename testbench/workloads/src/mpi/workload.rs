@@ -9,7 +9,9 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::{MeasuredValue, MpiPlan, MpiReport, MpiSettings, MpiUse, Skewed, TimeUse, keys};
+use super::{
+    MeasuredValue, MpiPlan, MpiReport, MpiSettings, MpiUse, Skewed, Solved, TimeUse, keys,
+};
 
 /// Message passing.
 pub const KIND: WorkloadType = WorkloadType {
@@ -38,7 +40,7 @@ impl Workload for MessagePassing {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.settings.memory_bytes()
+        self.settings.memory_bytes(self.nodes.len())
     }
 
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
@@ -84,10 +86,18 @@ value_struct!(Skewed {
     handler_us: handler_us,
     handlers: handlers
 });
+value_struct!(Solved {
+    iterations: iterations,
+    converged: converged,
+    calls_us: calls_us,
+    alone_us: alone_us,
+    hidden_us: hidden_us
+});
 value_struct!(MeasuredValue {
     size: size,
     value: value,
-    skewed: skewed
+    skewed: skewed,
+    solved: solved
 });
 value_struct!(TimeUse {
     compute_us: compute_us,

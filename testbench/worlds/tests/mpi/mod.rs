@@ -1,9 +1,11 @@
 //! Message passing on emulated boards: known programs over GM.
 
+mod immediate;
+
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
-use host_lib::mpi::{BarrierOn, Bypass, GmTransport};
+use host_lib::mpi::{Bypass, Executor, GmTransport};
 use host_lib::window::System;
 use lanigon_workloads::mpi::{
     self, MeasuredValue, MpiReport, MpiSettings, MpiWork, ProblemClass, Skewed, TimeUse,
@@ -108,7 +110,7 @@ fn collectives() {
         ..settings(MpiWork::Barrier)
     };
     let us = |barrier| check(6, &on(barrier)).measured[0].value;
-    assert!(us(BarrierOn::Nic) < us(BarrierOn::Host));
+    assert!(us(Executor::Nic) < us(Executor::Host));
 }
 
 #[test]

@@ -70,6 +70,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "linux-star",
         "mpi",
         "mpi-bypass",
+        "mpi-overlap",
         "pair",
         "race",
         "restart",
@@ -184,6 +185,24 @@ fn mpi_bypass() {
         outcome.results::<MpiUse>()[0].measured[0].value
     };
     assert!(inside("broadcast") < 0.2 * inside("none"));
+}
+
+#[test]
+fn mpi_overlap() {
+    if !super::gm::built() {
+        return;
+    }
+    let solved = |overlap: &str| {
+        let changed = format!("overlap = {overlap}");
+        let outcome = run("mpi-overlap", &[("overlap = true", &changed)]);
+        let measured = outcome.results::<MpiUse>()[0].measured[0];
+        (measured.value, measured.solved.unwrap())
+    };
+    let ((with, overlapped), (without, waiting)) = (solved("true"), solved("false"));
+    assert!(overlapped.converged && waiting.converged);
+    assert_eq!(overlapped.iterations, waiting.iterations);
+    assert!(with < 0.8 * without, "{with}, {without}");
+    assert!(overlapped.hidden_us > 10.0 && waiting.hidden_us == 0.0);
 }
 
 #[test]

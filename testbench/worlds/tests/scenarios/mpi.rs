@@ -38,6 +38,15 @@ fn every_program_runs_over_both_protocols_with_losses() {
         (7, "benchmark = \"barrier\""),
         (3, "benchmark = \"stencil\"\npoints = 20\nsteps = 5"),
         (3, "benchmark = \"integer-sort\""),
+        (
+            5,
+            "benchmark = \"all-gather\"\nbytes = [0, 3, 4096, 20000]\nrounds = 3",
+        ),
+        (
+            6,
+            "benchmark = \"jacobi\"\npoints = 13\nsteps = 9\noverlap = true",
+        ),
+        (4, "benchmark = \"cg\"\npoints = 9"),
     ];
     for board in [GM, EMP] {
         for (nodes, program) in programs {
@@ -72,6 +81,74 @@ fn operations_go_on_while_programs_compute_with_losses() {
             assert_eq!(result.measured.iter().all(handlers), bypass != "none");
         }
     }
+}
+
+/// Solvers find the same with each executor, with and without overlap, and with losses; each rank compares with one process.
+#[test]
+fn solvers_end_alike_everywhere() {
+    if !built() {
+        return;
+    }
+    for (name, digits) in [("jacobi", 3), ("cg", 7)] {
+        for overlap in [false, true] {
+            let mut all = Vec::new();
+            for place in [
+                "on = \"host\"",
+                "on = \"host\"\nbypass = \"immediate\"",
+                "on = \"nic\"",
+            ] {
+                let program = format!(
+                    "benchmark = \"{name}\"\npoints = 18\nsteps = 3000\ndigits = {digits}\noverlap = {overlap}\n{place}"
+                );
+                let outcome = good(&text(GM, 7, &program, "[faults]\nloss = 0.0005\n"));
+                let solved = outcome.results::<MpiUse>()[0].measured[0].solved.unwrap();
+                assert!(solved.converged, "{program}");
+                all.push(solved.iterations);
+            }
+            assert!(
+                all[0] > 20 && all.iter().all(|one| *one == all[0]),
+                "{name}: {all:?}"
+            );
+        }
+    }
+}
+
+/// Boards gather in less time than hosts, and only the root waits for their reductions.
+#[test]
+fn calls_on_boards_are_faster() {
+    if !built() {
+        return;
+    }
+    for name in ["all-gather", "reduce"] {
+        let time = |on: &str| {
+            let program = format!("benchmark = \"{name}\"\nbytes = 8\non = \"{on}\"");
+            let outcome = good(&text(GM, 16, &program, "[faults]\nloss = 0.0\n"));
+            outcome.results::<MpiUse>()[0].measured[0].value
+        };
+        let (nic, host) = (time("nic"), time("host"));
+        assert!(nic < 0.9 * host, "{name}: {nic}, {host}");
+    }
+}
+
+/// A long computation hides a reduction of boards, and none of hosts whose processes do not look.
+#[test]
+fn boards_reduce_while_hosts_compute() {
+    if !built() {
+        return;
+    }
+    let share = |place: &str| {
+        let program = format!(
+            "benchmark = \"jacobi\"\npoints = 64\noperation_ns = 300\noverlap = true\n{place}"
+        );
+        let outcome = good(&text(GM, 8, &program, ""));
+        let solved = outcome.results::<MpiUse>()[0].measured[0].solved.unwrap();
+        solved.hidden_us / solved.alone_us
+    };
+    let nic = share("on = \"nic\"");
+    let host = share("on = \"host\"");
+    let bypass = share("bypass = \"immediate\"");
+    assert!(nic > 0.8 && bypass > 0.7, "{nic}, {bypass}");
+    assert!(host < nic && host < bypass, "{host}, {nic}, {bypass}");
 }
 
 /// A late process holds up those below it in the tree of a broadcast, or above it in that of a reduction; with bypass only itself. If a
@@ -138,6 +215,20 @@ fn wrong_programs_are_refused() {
         2,
         "benchmark = \"broadcast\"\nbypass = \"broadcast\"",
         "boards with EMP raise no signals",
+    );
+    check(
+        EMP,
+        2,
+        "benchmark = \"all-reduce\"\non = \"nic\"",
+        "boards with EMP execute no reductions",
+    );
+    check(GM, 2, "benchmark = \"broadcast\"\non = \"nic\"", "on");
+    check(GM, 2, "benchmark = \"stencil\"\noverlap = true", "overlap");
+    check(
+        GM,
+        7,
+        "benchmark = \"jacobi\"\npoints = 6",
+        "6 points in each direction for 7 ranks: 7 at least",
     );
     check(GM, 2, "benchmark = \"barrier\"\nskew_us = 4", "skew_us");
     let model = |more| format!("benchmark = \"reduce\"\nskew = \"one-late\"{more}");
