@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::MOST_NODES;
+use super::{MOST_EARLY, MOST_NODES, MOST_PARTS};
 use crate::gm::atomic::AtomicError;
 use crate::gm::collective::PostError;
 use crate::gm::{ChannelError, MemoryError, PortError, ReceiveError, SendError, Status};
@@ -25,6 +25,23 @@ pub enum DsmError {
     /// Settings that do not fit together.
     #[error("diffs by put need the protocol ardmar, and no search for races")]
     Combination,
+    /// A page cannot be fetched in so many parts.
+    #[error(
+        "{parts} parts of a page: a power of two up to {MOST_PARTS}, each of 32 bytes at least"
+    )]
+    Parts {
+        /// Number of parts.
+        parts: u32,
+    },
+    /// A handler sends a page as a whole.
+    #[error("pages in parts need the protocol ardmar")]
+    PartsOfHandlers,
+    /// Not so many pages can be fetched early at a time.
+    #[error("{fetches} early fetches at a time are more than {MOST_EARLY}")]
+    EarlyFetches {
+        /// Number of pages.
+        fetches: u32,
+    },
     /// The own endpoint is not among the members.
     #[error("the own node is not among the members")]
     NotMember,

@@ -2,7 +2,8 @@
 //!
 //! All nodes have the same layout, each at a base of its own.
 
-use super::Settings;
+use super::notices::SLOT_BYTES;
+use super::{Locks, Notices, Settings, incoming};
 
 /// Alignment of each part, in bytes.
 const ALIGNMENT: u64 = 64;
@@ -24,12 +25,18 @@ pub(super) struct Layout {
     tails: u64,
     /// For each lock the node that gets it from this node; 0: no other node has asked.
     successors: u64,
-    /// For each lock the time of its last release, at the lock's home.
+    /// For each lock the stamp and time of its last release, at the lock's home.
     times: u64,
+    /// Words of such a time.
+    time_words: u64,
     /// The own intervals since the last barrier.
     pub(super) log: u64,
     /// Memory for words that the node reads at other nodes.
     pub(super) landing: u64,
+    /// Rows with versions of pages that are fetched beside the program.
+    early_rows: u64,
+    /// For each node its intervals since the last barrier, which it puts here; two sets.
+    slots: u64,
     /// Bytes of all.
     pub(super) bytes: u64,
 }
@@ -49,9 +56,18 @@ impl Layout {
         let homes = part(pages * WORD);
         let tails = part(locks * WORD);
         let successors = part(locks * WORD);
-        let times = part(locks * nodes * WORD);
+        let stamp = u64::from(settings.locks_by == Locks::Board);
+        let time_words = nodes + stamp;
+        let times = part(locks * time_words * WORD);
         let log = part(LOG_BYTES);
         let landing = part(LOG_BYTES);
+        let beside = settings.early_fetches > 0 || settings.parts > 1;
+        let rows = u64::from(beside) * u64::from(incoming::rows(settings.early_fetches));
+        let early_rows = part(rows * nodes * WORD);
+        let slots = match settings.notices {
+            Notices::Carried => at,
+            Notices::Put => part(2 * nodes * SLOT_BYTES),
+        };
         Self {
             nodes,
             page_bytes,
@@ -60,8 +76,11 @@ impl Layout {
             tails,
             successors,
             times,
+            time_words,
             log,
             landing,
+            early_rows,
+            slots,
             bytes: at,
         }
     }
@@ -101,9 +120,24 @@ impl Layout {
         self.successors + lock as u64 * WORD
     }
 
-    /// Offset of the time of a lock's last release, a word for each node.
+    /// Bytes of the time of a lock's last release.
+    pub(super) const fn time_bytes(&self) -> u32 {
+        (self.time_words * WORD) as u32
+    }
+
+    /// Offset of the time of a lock's last release: a stamp with [`Locks::Board`], a word for each node.
     pub(super) const fn time(&self, lock: u32) -> u64 {
-        self.times + lock as u64 * self.nodes * WORD
+        self.times + lock as u64 * self.time_words * WORD
+    }
+
+    /// Offset of the slot for the intervals of a node.
+    pub(super) const fn slot(&self, set: u64, rank: usize) -> u64 {
+        self.slots + (set * self.nodes + rank as u64) * SLOT_BYTES
+    }
+
+    /// Offset of a row for the versions of a page that is fetched beside the program.
+    pub(super) const fn early_row(&self, row: u32) -> u64 {
+        self.early_rows + row as u64 * self.nodes * WORD
     }
 
     /// First byte and length of the home table, which begins as "none".

@@ -19,8 +19,8 @@
 //! which intervals a node knows. A home keeps for each page the intervals whose changes it has (`versions` in `layout`); a fetch waits
 //! until they are those that its node knows of.
 //!
-//! Parts: `network` (the port: messages, puts, gets, atomic operations), `message` (what nodes say), `page` (faults and fetches), `serve`
-//! (handlers), `sync` (intervals, locks, barriers), `nic_sync` (locks and barriers by the boards), `report`.
+//! Parts: `network` (the port: messages, puts, gets, atomic operations), `message` (what nodes say), `page` (faults and fetches), `incoming` (fetches beside the program), `serve`
+//! (handlers), `sync` (intervals, locks, barriers), `nic_sync`, `board_locks` (locks and barriers by the boards), `notices` (write notices by puts), `report`.
 //!
 //! ```
 //! use host_lib::dsm::{Dsm, DsmError, Protocol, Report, Settings};
@@ -44,13 +44,16 @@
 //! }
 //! ```
 
+mod board_locks;
 mod diff;
 mod error;
+mod incoming;
 mod interval;
 mod layout;
 mod message;
 mod network;
 mod nic_sync;
+mod notices;
 mod page;
 mod region;
 mod report;
@@ -68,17 +71,20 @@ pub use error::DsmError;
 pub use region::{Element, Shared};
 pub use report::{MOST_RACES, Race, Report};
 pub use settings::{
-    Barriers, Costs, Diffs, Dispatch, Locks, MOST_NODES, Mistake, Posts, Protocol, Settings,
+    Barriers, Costs, Diffs, Dispatch, EarlyAt, Locks, MOST_EARLY, MOST_NODES, MOST_PARTS, Mistake,
+    Notices, Posts, Protocol, Settings,
 };
 
 use crate::gm::collective::Endpoint;
 use crate::gm::{Buffer, Gm, MemoryError};
 use crate::window::VirtualAddress;
+use incoming::Fetches;
 use interval::{Interval, IntervalLog, VectorTime};
 use layout::Layout;
 use message::DsmMessage;
 use network::DsmNetwork;
 use nic_sync::NicBarrier;
+use notices::NoticeSlots;
 use page::Page;
 use serve::PageChanges;
 use sync::{Lock, PendingNotices};
@@ -107,6 +113,12 @@ pub struct Dsm {
     replies: PendingReplies,
     /// Changes that the own pages have got since the last barrier, if races are looked for.
     seen: Vec<PageChanges>,
+    fetches: Fetches,
+    notice_slots: NoticeSlots,
+    /// Locks that the board is about to free.
+    leaving: u32,
+    /// Stamps of releases so far.
+    stamps: u32,
     next_page: u32,
     /// When the last handler ended.
     handled_until_ps: u64,
@@ -162,6 +174,10 @@ impl Dsm {
             nic_barrier: None,
             replies: PendingReplies::default(),
             seen: Vec::new(),
+            fetches: Fetches::new(settings.early_fetches),
+            notice_slots: NoticeSlots::new(nodes),
+            leaving: 0,
+            stamps: 0,
             next_page: 0,
             handled_until_ps: 0,
             began_ps,
@@ -253,6 +269,14 @@ impl Dsm {
         (first / page_bytes) as u32..end.div_ceil(page_bytes) as u32
     }
 
+    /// The bytes of a page that are in a span.
+    fn bytes_of(&self, page: u32, first: u64, bytes: usize) -> Range<u32> {
+        let page_bytes = u64::from(self.settings.page_bytes);
+        let begin = u64::from(page) * page_bytes;
+        let end = (first + bytes as u64).min(begin + page_bytes);
+        (first.max(begin) - begin) as u32..(end - begin) as u32
+    }
+
     /// Reads a range of a region.
     ///
     /// # Errors
@@ -267,8 +291,12 @@ impl Dsm {
             return Ok(Vec::new());
         }
         for page in self.pages_of(first, bytes) {
+            let span = self.bytes_of(page, first, bytes);
             if !self.pages[page as usize].is_readable() {
-                self.fault(page, false).await?;
+                self.fault(page, &span, false).await?;
+            }
+            if self.fetches.concern(page) {
+                self.await_span(page, &span).await?;
             }
         }
         // Copies become invalid only when this node synchronises.
@@ -299,9 +327,13 @@ impl Dsm {
         for page in self.pages_of(begin, bytes) {
             let end = (u64::from(page) + 1) * page_bytes;
             let part = (end.min(begin + bytes as u64) - at) as usize;
+            let span = self.bytes_of(page, begin, bytes);
+            if self.pages[page as usize].is_readable() && self.fetches.concern(page) {
+                self.await_span(page, &span).await?;
+            }
             // A handler can take the right to write away, but not between this and the write.
             if !self.pages[page as usize].is_writable() {
-                self.fault(page, true).await?;
+                self.fault(page, &span, true).await?;
             }
             let from = (at - begin) as usize;
             self.write_own(at, &content[from..from + part])?;
@@ -364,6 +396,8 @@ impl Dsm {
     /// # Errors
     /// [`DsmError`].
     pub async fn finish(mut self) -> Result<Report, DsmError> {
+        self.end_fetches().await?;
+        self.await_all_leaving().await?;
         self.barrier().await?;
         let total_ps = self.now_ps() - self.began_ps;
         while !self.network.is_quiet() {
@@ -434,7 +468,9 @@ impl Dsm {
         if let Err(DsmError::NodeGone { rank, status }) = taken {
             self.spread(rank, status).await;
         }
-        taken
+        taken?;
+        self.note_left_locks().await?;
+        self.note_arrivals().await
     }
 
     /// Tells the others that a node is gone.

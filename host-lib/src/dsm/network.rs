@@ -66,7 +66,8 @@ pub(super) struct DsmNetwork {
     /// Sends, puts and gets that have not ended, with the ranks of the other nodes.
     under_way: BTreeMap<SendId, usize>,
     gets: BTreeSet<SendId>,
-    completed: Option<Completed>,
+    /// Operations of the board that have ended.
+    completed: Vec<Completed>,
     /// The beginnings of messages of which fragments are missing, by sender.
     parts: Vec<Vec<u8>>,
 }
@@ -87,7 +88,7 @@ impl DsmNetwork {
             outgoing: VecDeque::new(),
             under_way: BTreeMap::new(),
             gets: BTreeSet::new(),
-            completed: None,
+            completed: Vec::new(),
             parts: vec![Vec::new(); members.len()],
         })
     }
@@ -208,7 +209,9 @@ impl DsmNetwork {
 
     /// The end of an operation of the board, once it is there.
     pub(super) fn completed(&mut self, operation: BoardOperation) -> Option<Completed> {
-        self.completed.take_if(|end| end.operation == operation)
+        let mut ended = self.completed.iter();
+        let at = ended.position(|end| end.operation == operation)?;
+        Some(self.completed.swap_remove(at))
     }
 
     /// Waits before an operation is posted again.
@@ -219,6 +222,22 @@ impl DsmNetwork {
     /// Whether all has been sent and has arrived.
     pub(super) fn is_quiet(&self) -> bool {
         self.outgoing.is_empty() && self.under_way.is_empty()
+    }
+
+    /// Whether all messages and puts have been sent and have arrived.
+    pub(super) fn has_sent(&self) -> bool {
+        self.outgoing.is_empty() && self.under_way.len() == self.gets.len()
+    }
+
+    /// Number of free send tokens.
+    pub(super) fn send_tokens(&mut self) -> Result<usize, DsmError> {
+        let port = self.port();
+        Ok(self.gm.send_tokens(port)?)
+    }
+
+    /// Whether so many tokens are free beside those that stay free for gets and operations for which the program waits.
+    pub(super) fn has_tokens(&mut self, count: u32) -> Result<bool, DsmError> {
+        Ok(self.send_tokens()? >= KEPT_TOKENS + count as usize)
     }
 
     /// Whether the board has all that was to be sent.
@@ -258,7 +277,7 @@ impl DsmNetwork {
                 Ok(None)
             }
             Some(ChannelEvent::Other(Event::Completed(end))) => {
-                self.completed = Some(end);
+                self.completed.push(end);
                 Ok(None)
             }
             Some(ChannelEvent::Other(_)) | None => Ok(None),

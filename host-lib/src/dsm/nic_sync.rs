@@ -16,19 +16,21 @@ use defs::gm::event::Status;
 use crate::gm::atomic::AtomicOperation;
 use crate::gm::collective::{BoardGroup, Gossip, Group};
 
-use super::interval::Interval;
+use super::interval::{Interval, VectorTime};
 use super::layout::LOG_BYTES;
 use super::message::{decode_intervals, encode_intervals};
-use super::{Dsm, DsmError, DsmMessage, decode_word};
+use super::{Dsm, DsmError, DsmMessage, Locks, decode_word};
 
 /// Bit of a lock's words: a rank is in them. So 0 is none.
-const PRESENT: u32 = 1 << 31;
+pub(super) const PRESENT: u32 = 1 << 31;
 /// Bytes of a log that are read first. A longer log is read again as a whole: how long it is stands in its first bytes.
 const LOG_BEGIN: u32 = 1024;
 /// Bytes in front of a log's intervals, which say how many bytes follow.
 const LOG_HEADER: u32 = 4;
 /// Bytes of each node's block in a barrier on boards (docs/dsm.md). A node with more notices sends them as messages.
 const BLOCK_BYTES: usize = 256;
+/// Bytes at the end of a block with the number of the node's last interval, if notices are put.
+const NUMBER_BYTES: usize = 4;
 /// First word of a block whose notices follow as a message. Else it is the number of intervals.
 const FOLLOWS: u32 = u32::MAX;
 /// With few bytes the boards combine its steps in their own memory.
@@ -59,9 +61,9 @@ impl Dsm {
 
     /// A barrier on the boards. Each node's block has its write notices.
     pub(super) async fn meet_on_boards(&mut self) -> Result<(), DsmError> {
-        let own = self.log.intervals_of(self.own);
+        let own = self.carried_intervals();
         let mut block = encode_intervals(&own);
-        if block.len() > BLOCK_BYTES {
+        if block.len() > BLOCK_BYTES - NUMBER_BYTES * usize::from(self.puts_notices()) {
             block = FOLLOWS.to_be_bytes().to_vec();
             let message = DsmMessage::Notices { intervals: own };
             for rank in self.others() {
@@ -69,6 +71,10 @@ impl Dsm {
             }
         }
         block.resize(BLOCK_BYTES, 0);
+        if self.puts_notices() {
+            let number = self.time.0[self.own].to_be_bytes();
+            block[BLOCK_BYTES - NUMBER_BYTES..].copy_from_slice(&number);
+        }
         let Some(nic) = &mut self.nic_barrier else {
             return self.meet_at_first_node().await;
         };
@@ -98,9 +104,13 @@ impl Dsm {
         };
         let gm = &self.network.gm;
         let blocks = gm.blocks(&nic.group, ALGORITHM, BLOCK_BYTES)?;
+        let mut time = self.time.clone();
         for (rank, block) in blocks.chunks_exact(BLOCK_BYTES).enumerate() {
             if rank == self.own {
                 continue;
+            }
+            if self.puts_notices() {
+                time.0[rank] = decode_word(&block[BLOCK_BYTES - NUMBER_BYTES..]);
             }
             let intervals = match decode_word(&block[..4]) == FOLLOWS {
                 true => self.await_notices(rank).await?,
@@ -108,6 +118,7 @@ impl Dsm {
             };
             self.pending_notices.intervals.extend(intervals);
         }
+        self.pending_notices.times.push(time);
         Ok(())
     }
 
@@ -134,19 +145,28 @@ impl Dsm {
     }
 
     /// The node that has a lock's tail and the time of its last release.
-    const fn lock_home(&self, lock: u32) -> usize {
+    pub(super) const fn lock_home(&self, lock: u32) -> usize {
         lock as usize % self.nodes()
     }
 
     /// Acquires a lock: the own rank goes to the end of its queue.
     pub(super) async fn queue_for_lock(&mut self, lock: u32) -> Result<(), DsmError> {
         let (home, layout) = (self.lock_home(lock), self.layout);
+        // The board may still be freeing it after the last release.
+        self.await_leaving(lock).await?;
         self.write_own(layout.successor(lock), &[0; 4])?;
         let tail = self.bases[home] + layout.tail(lock);
         let own = AtomicOperation::FetchWrite(PRESENT | self.own as u32);
+        let time = match self.settings.locks_by {
+            Locks::Board => self.begin_to_read_time(lock).await?,
+            Locks::Handler | Locks::Atomic => None,
+        };
         let before = self.atomic(home, tail, own).await?;
-        if before == 0 {
-            return self.read_notices(lock).await;
+        while time.is_some_and(|time| !self.network.is_got(time)) {
+            self.handle_event().await?;
+        }
+        if before & PRESENT == 0 {
+            return self.read_notices(lock, before).await;
         }
         let before = self.rank_of(before, home)?;
         let next = self.bases[before] + layout.successor(lock);
@@ -155,7 +175,7 @@ impl Dsm {
     }
 
     /// The rank in a word of a lock.
-    fn rank_of(&self, word: u32, home: usize) -> Result<usize, DsmError> {
+    pub(super) fn rank_of(&self, word: u32, home: usize) -> Result<usize, DsmError> {
         let rank = (word & !PRESENT) as usize;
         match word & PRESENT != 0 && rank < self.nodes() {
             true => Ok(rank),
@@ -164,11 +184,19 @@ impl Dsm {
     }
 
     /// Learns what the last holder of a free lock knew: its time, from the lock's home, and the intervals from their nodes.
-    async fn read_notices(&mut self, lock: u32) -> Result<(), DsmError> {
-        let (home, bytes) = (self.lock_home(lock), self.layout.row_bytes());
-        let row = self.read_from(home, self.layout.time(lock), bytes).await?;
-        let time: Vec<u32> = row.chunks_exact(4).map(decode_word).collect();
+    async fn read_notices(&mut self, lock: u32, stamp: u32) -> Result<(), DsmError> {
+        let time = match self.settings.locks_by {
+            // No node has had the lock.
+            Locks::Board if stamp == 0 => return Ok(()),
+            Locks::Board => self.read_stamped_time(lock, stamp).await?,
+            Locks::Handler | Locks::Atomic => self.read_time(lock).await?,
+        };
         let mut intervals = Vec::new();
+        if self.puts_notices() {
+            let time = VectorTime(time);
+            let intervals = self.take_notices(&time, &[]).await?;
+            return self.learn_intervals(&intervals).await;
+        }
         for (rank, number) in time.iter().enumerate() {
             if rank == self.own || self.time.knows(rank, *number) {
                 continue;
@@ -177,6 +205,13 @@ impl Dsm {
             intervals.extend(log.into_iter().filter(|one| one.number <= *number));
         }
         self.learn_intervals(&intervals).await
+    }
+
+    /// Reads what stands at a lock's home about its last release.
+    pub(super) async fn read_time(&mut self, lock: u32) -> Result<Vec<u32>, DsmError> {
+        let (home, bytes) = (self.lock_home(lock), self.layout.time_bytes());
+        let row = self.read_from(home, self.layout.time(lock), bytes).await?;
+        Ok(row.chunks_exact(4).map(decode_word).collect())
     }
 
     /// Reads a node's log of its intervals since the last barrier.
@@ -215,7 +250,7 @@ impl Dsm {
         let (home, layout) = (self.lock_home(lock), self.layout);
         let own = PRESENT | self.own as u32;
         if self.read_word(layout.successor(lock))? == 0 {
-            self.leave_time(lock).await?;
+            self.leave_time(lock, None).await?;
             let leave = AtomicOperation::CompareSwap {
                 expected: own,
                 new: 0,
@@ -233,21 +268,30 @@ impl Dsm {
                 next => break self.rank_of(next, home)?,
             }
         };
-        // What that node knows is not known here: it gets all intervals.
-        let known = super::VectorTime::new(self.nodes());
+        self.grant_all(lock, next).await
+    }
+
+    /// Gives a lock to a node. What that node knows is not known here: it gets all intervals.
+    pub(super) async fn grant_all(&mut self, lock: u32, next: usize) -> Result<(), DsmError> {
+        let known = VectorTime::new(self.nodes());
         self.grant(lock, next, &known).await
     }
 
     /// Writes the own time to the lock's home, for the node that finds the lock free. It is there before the operation on the lock's tail
     /// that follows: both go the same way. When a node waits already, no such operation follows, and no time is left: it could arrive after
     /// that of the next release.
-    async fn leave_time(&mut self, lock: u32) -> Result<(), DsmError> {
+    pub(super) async fn leave_time(
+        &mut self,
+        lock: u32,
+        stamp: Option<u32>,
+    ) -> Result<(), DsmError> {
         let (home, at) = (self.lock_home(lock), self.layout.time(lock));
-        let time: Vec<u8> = self.time.0.iter().flat_map(|n| n.to_be_bytes()).collect();
+        let words = stamp.iter().chain(&self.time.0);
+        let time: Vec<u8> = words.flat_map(|word| word.to_be_bytes()).collect();
         // At another node than the home this is the source of a put.
         self.write_own(at, &time)?;
         if home != self.own {
-            let row = self.own_buffer(at, self.layout.row_bytes());
+            let row = self.own_buffer(at, self.layout.time_bytes());
             self.network.put(home, row, self.bases[home] + at).await?;
         }
         while !self.network.is_posted() {

@@ -1,9 +1,12 @@
 //! Pages of a node: faults and fetches.
 
+use std::ops::Range;
+
 use crate::gm::atomic::AtomicOperation;
 use crate::gm::{Status, collective::Completed};
 use crate::window::System;
 
+use super::incoming::History;
 use super::interval::VectorTime;
 use super::{Diffs, Dsm, DsmError, DsmMessage, NO_HOME, Protocol};
 
@@ -32,6 +35,8 @@ pub(super) struct Page {
     pub(super) needed: Vec<u32>,
     /// At its home: requests that wait for changes of other nodes, with what they need.
     pub(super) waiting: Vec<(usize, Vec<(u32, u32)>)>,
+    /// At other nodes than the home: when the program uses it.
+    pub(super) history: History,
 }
 
 impl Page {
@@ -54,7 +59,7 @@ impl Page {
     }
 
     /// The intervals that are needed, as rank and number.
-    fn needs(&self) -> Vec<(u32, u32)> {
+    pub(super) fn needs(&self) -> Vec<(u32, u32)> {
         let needed = (0_u32..).zip(self.needed.iter().copied());
         needed.filter(|(_, number)| *number > 0).collect()
     }
@@ -82,8 +87,13 @@ impl Dsm {
         &mut self.pages[page as usize]
     }
 
-    /// A page fault: makes a page readable, or writable.
-    pub(super) async fn fault(&mut self, page: u32, write: bool) -> Result<(), DsmError> {
+    /// A page fault: makes these bytes of a page readable, or writable.
+    pub(super) async fn fault(
+        &mut self,
+        page: u32,
+        span: &Range<u32>,
+        write: bool,
+    ) -> Result<(), DsmError> {
         if self.settings.protocol == Protocol::Async
             && self.default_home(page) == self.own
             && self.page(page).home.is_none()
@@ -101,11 +111,14 @@ impl Dsm {
         let fault_ns = self.settings.costs.fault_ns;
         self.network.gm.system_mut().compute(fault_ns).await;
         self.report.fault_ps += self.now_ps() - began;
+        if self.settings.early_fetches > 0 && !self.page(page).is_readable() {
+            self.note_use(page);
+        }
         // A request that is served during the wait can take the right to write away from an own page.
         while !self.page(page).is_readable() {
             let began = self.now_ps();
             let handled = self.report.handler_ps;
-            self.fetch(page).await?;
+            self.fetch(page, span).await?;
             let handled = self.report.handler_ps - handled;
             self.report.page_ps += (self.now_ps() - began).saturating_sub(handled);
         }
@@ -153,9 +166,12 @@ impl Dsm {
     }
 
     /// Gets a page with all changes that the program must see.
-    async fn fetch(&mut self, page: u32) -> Result<(), DsmError> {
+    async fn fetch(&mut self, page: u32, span: &Range<u32>) -> Result<(), DsmError> {
         if self.is_home(page) {
             return self.await_changes(page).await;
+        }
+        if self.fetches_beside() {
+            return self.fetch_beside(page, span).await;
         }
         match self.settings.protocol {
             Protocol::Async => self.request(page).await,
@@ -199,7 +215,7 @@ impl Dsm {
     }
 
     /// Waits for so long, and handles what comes meanwhile.
-    async fn pass(&mut self, nanoseconds: u64) -> Result<(), DsmError> {
+    pub(super) async fn pass(&mut self, nanoseconds: u64) -> Result<(), DsmError> {
         let end_ps = self.now_ps() + nanoseconds * 1000;
         loop {
             let left_ns = end_ps.saturating_sub(self.now_ps()) / 1000;
@@ -213,7 +229,7 @@ impl Dsm {
     }
 
     /// `async`: asks the home, or the default home, and waits for the answer.
-    async fn request(&mut self, page: u32) -> Result<(), DsmError> {
+    pub(super) async fn request(&mut self, page: u32) -> Result<(), DsmError> {
         let state = self.page(page);
         let (known, needed) = (state.home, state.needs());
         let message = DsmMessage::PageRequest {
@@ -247,19 +263,9 @@ impl Dsm {
 
     /// `ardmar`: finds the home without its host, then reads version and page until the version is the one that is needed.
     async fn read_remotely(&mut self, page: u32) -> Result<(), DsmError> {
-        let home = match self.page(page).home {
-            Some(home) => home,
-            None => self.find_home(page).await?,
-        };
+        let home = self.find_home_of(page).await?;
         if home == self.own {
             return self.become_home(page);
-        }
-        self.page(page).home = Some(home);
-        if self.settings.diffs == Diffs::Put {
-            // The own copy is the source of puts, which may not have left yet.
-            while !self.network.is_quiet() {
-                self.handle_event().await?;
-            }
         }
         let layout = self.layout;
         let (base, began) = (self.bases[home], self.now_ps());
@@ -288,6 +294,25 @@ impl Dsm {
             // A writer that is gone brings its changes to no home.
             self.lose_patience(began).await?;
         }
+    }
+
+    /// The home of a page, which may be the own node from now on; then the own copy can be fetched.
+    pub(super) async fn find_home_of(&mut self, page: u32) -> Result<usize, DsmError> {
+        let home = match self.page(page).home {
+            Some(home) => home,
+            None => self.find_home(page).await?,
+        };
+        if home == self.own {
+            return Ok(home);
+        }
+        self.page(page).home = Some(home);
+        if self.settings.diffs == Diffs::Put {
+            // The own copy is the source of puts, which may not have left yet.
+            while !self.network.has_sent() {
+                self.handle_event().await?;
+            }
+        }
+        Ok(home)
     }
 
     /// Makes the own node the home of a page, or finds out which node is.

@@ -40,6 +40,16 @@ pub struct Report {
     pub fetches: u64,
     /// Fetches that found a version that was too old, and were repeated (`ardmar`).
     pub repeats: u64,
+    /// Fetches that began with a write notice, before a fault.
+    pub early_begun: u64,
+    /// Early fetches whose copy the program used.
+    pub early_used: u64,
+    /// Early fetches whose copy became invalid before it was used, or was too old.
+    pub early_vain: u64,
+    /// Accesses to parts of pages that had not come when the program had gone on.
+    pub part_waits: u64,
+    /// Puts of write notices.
+    pub notice_puts: u64,
     /// Messages that a handler served.
     pub handled: u64,
     /// Changes of pages sent to their homes.

@@ -66,7 +66,9 @@ impl Dsm {
                 if !known {
                     return Err(DsmError::Damaged { rank: from });
                 }
-                self.replies.page = Some((page, home));
+                if !self.note_reply(page) {
+                    self.replies.page = Some((page, home));
+                }
             }
             DsmMessage::Grant {
                 lock,

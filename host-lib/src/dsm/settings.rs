@@ -38,6 +38,18 @@ pub enum Locks {
     Handler,
     /// By atomic operations on words of the lock's home. Write notices are read with gets.
     Atomic,
+    /// As [`Atomic`](Self::Atomic), with fewer waits: a release goes on while the board frees the lock, and who asks for a lock reads the
+    /// time of its last release meanwhile.
+    Board,
+}
+
+/// Path of the write notices of intervals that end at releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Notices {
+    /// With grants and barriers, to who must know them (lazily).
+    Carried,
+    /// By puts at the release, into the memory of all nodes (eagerly); grants say only which ones count.
+    Put,
 }
 
 /// Method by which nodes meet in a barrier.
@@ -47,6 +59,15 @@ pub enum Barriers {
     Handler,
     /// By an all-to-all broadcast of write notices that the boards execute. Notices that do not fit in a block follow as messages.
     Nic,
+}
+
+/// When the fetch of a page begins that is fetched early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EarlyAt {
+    /// With the notice of a barrier or a lock's grant.
+    Always,
+    /// With the notice, but not while the program holds a lock or waits for one: then at its release.
+    Unlocked,
 }
 
 /// Processor time that the network does not spend by itself.
@@ -116,6 +137,14 @@ pub struct Settings {
     pub locks_by: Locks,
     /// Method by which nodes meet in barriers.
     pub barriers_by: Barriers,
+    /// Path of write notices.
+    pub notices: Notices,
+    /// Most pages at a time whose fetch begins with the write notice, not with the fault; 0: none.
+    pub early_fetches: u32,
+    /// When early fetches begin.
+    pub early_at: EarlyAt,
+    /// Parts in which a page is fetched, a power of two; the program goes on with the first. More than 1 need [`Protocol::Ardmar`].
+    pub parts: u32,
     /// Bytes of a page, a power of two (ardmar-011).
     pub page_bytes: u32,
     /// Pages of the memory.
@@ -138,6 +167,12 @@ pub struct Settings {
 const LEAST_PAGE_BYTES: u32 = 64;
 /// Largest page in bytes.
 const MOST_PAGE_BYTES: u32 = 1 << 16;
+/// Smallest part of a page in bytes.
+const LEAST_PART_BYTES: u32 = 32;
+/// Most parts in which a page is fetched.
+pub const MOST_PARTS: u32 = 16;
+/// Most pages at a time that are fetched early.
+pub const MOST_EARLY: u32 = 16;
 /// Most nodes of a shared memory.
 pub const MOST_NODES: usize = 32;
 
@@ -150,6 +185,10 @@ impl Settings {
             diffs: Diffs::Handler,
             locks_by: Locks::Handler,
             barriers_by: Barriers::Handler,
+            notices: Notices::Carried,
+            early_fetches: 0,
+            early_at: EarlyAt::Always,
+            parts: 1,
             page_bytes: 4096,
             pages,
             locks: 64,
@@ -191,7 +230,24 @@ impl Settings {
         if self.diffs == Diffs::Put && (self.protocol == Protocol::Async || self.find_races) {
             return Err(DsmError::Combination);
         }
+        let parts = self.parts;
+        let least = parts.saturating_mul(LEAST_PART_BYTES);
+        if !parts.is_power_of_two() || parts > MOST_PARTS || least > bytes {
+            return Err(DsmError::Parts { parts });
+        }
+        if parts > 1 && self.protocol == Protocol::Async {
+            return Err(DsmError::PartsOfHandlers);
+        }
+        let fetches = self.early_fetches;
+        if fetches > MOST_EARLY {
+            return Err(DsmError::EarlyFetches { fetches });
+        }
         Ok(())
+    }
+
+    /// Bytes of a part of a page.
+    pub(super) const fn part_bytes(&self) -> u32 {
+        self.page_bytes / self.parts
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::gm::collective::BoardOperation;
 use crate::window::System;
 
 use super::diff::Diff;
@@ -21,6 +22,10 @@ pub(super) struct Lock {
     pub(super) next: Option<(usize, VectorTime)>,
     /// Node that asked last, at the lock's home.
     pub(super) last: usize,
+    /// Time of the last release here, if notices are put: a grant later than it names no interval that has not been put.
+    pub(super) released: Option<VectorTime>,
+    /// Operation by which the board frees the lock, with the word that it leaves.
+    pub(super) leaving: Option<(BoardOperation, u32)>,
 }
 
 impl Lock {
@@ -33,6 +38,8 @@ impl Lock {
                 held: false,
                 next: None,
                 last: home,
+                released: None,
+                leaving: None,
             }
         };
         (0..count).map(lock).collect()
@@ -71,7 +78,7 @@ impl Dsm {
             }
             let (home, twin) = (state.home, state.twin.take());
             let diff = match twin {
-                Some(twin) => self.compare(page, &twin).await?,
+                Some(twin) => self.compare(page, twin).await?,
                 None => Diff::default(),
             };
             if home == Some(self.own) {
@@ -99,7 +106,7 @@ impl Dsm {
             let interval = Interval::new(self.own, number, written);
             self.log.add(Arc::new(interval));
             self.time.0[self.own] = number;
-            if self.settings.locks_by == Locks::Atomic {
+            if self.needs_log() {
                 self.write_log()?;
             }
         }
@@ -107,11 +114,12 @@ impl Dsm {
     }
 
     /// Changes of a page since its twin was made.
-    async fn compare(&mut self, page: u32, twin: &[u8]) -> Result<Diff, DsmError> {
+    async fn compare(&mut self, page: u32, mut twin: Vec<u8>) -> Result<Diff, DsmError> {
         let mut now = vec![0; twin.len()];
         self.read_own(self.layout.page(page), &mut now)?;
+        self.mask_missing(page, &mut twin, &now);
         self.network.gm.system_mut().charge_copy(twin.len()).await;
-        Ok(Diff::between(twin, &now))
+        Ok(Diff::between(&twin, &now))
     }
 
     /// Sends the changes of a page to its home.
@@ -184,14 +192,15 @@ impl Dsm {
         if new.iter().any(|one| one.pages().any(collides)) {
             // Own changes of a page that becomes invalid go to its home first.
             Box::pin(self.end_interval()).await?;
+            self.put_notices().await?;
         }
-        for interval in new {
-            self.invalidate(&interval)?;
+        for interval in &new {
+            self.invalidate(interval)?;
             let (rank, number) = (interval.rank as usize, interval.number);
             self.time.0[rank] = self.time.0[rank].max(number);
-            self.log.add(interval);
+            self.log.add(Arc::clone(interval));
         }
-        Ok(())
+        self.want_early(&new).await
     }
 
     /// Makes the copies of an interval's pages invalid, until they have its changes.
@@ -230,9 +239,10 @@ impl Dsm {
         }
         let began = (self.now_ps(), self.handlers_ps());
         self.report.locks += 1;
+        self.fetches.locks_used += 1;
         match self.settings.locks_by {
             Locks::Handler => self.ask_for_lock(lock).await?,
-            Locks::Atomic => self.queue_for_lock(lock).await?,
+            Locks::Atomic | Locks::Board => self.queue_for_lock(lock).await?,
         }
         let state = self.lock(lock)?;
         (state.here, state.held) = (true, true);
@@ -270,6 +280,10 @@ impl Dsm {
                 _ => self.handle_event().await?,
             }
         };
+        let intervals = match self.puts_notices() {
+            true => self.take_notices(&time, &[]).await?,
+            false => intervals,
+        };
         self.learn_intervals(&intervals).await?;
         self.time.merge(&time);
         Ok(())
@@ -285,7 +299,11 @@ impl Dsm {
         }
         let began = (self.now_ps(), self.handlers_ps());
         self.end_interval().await?;
+        self.put_notices().await?;
         self.lock(lock)?.held = false;
+        if self.puts_notices() {
+            self.lock(lock)?.released = Some(self.time.clone());
+        }
         match self.settings.locks_by {
             Locks::Handler => {
                 if let Some((next, time)) = self.lock(lock)?.next.take() {
@@ -293,9 +311,11 @@ impl Dsm {
                 }
             }
             Locks::Atomic => self.pass_lock(lock).await?,
+            Locks::Board => self.begin_to_pass(lock).await?,
         }
         self.report.lock_ps += self.since(began);
-        Ok(())
+        self.fetches.locks_used -= 1;
+        self.begin_early().await
     }
 
     /// The state of a lock here.
@@ -343,11 +363,22 @@ impl Dsm {
         to: usize,
         known: &VectorTime,
     ) -> Result<(), DsmError> {
-        self.lock(lock)?.here = false;
+        let puts = self.puts_notices();
+        let nodes = self.nodes();
+        let state = self.lock(lock)?;
+        state.here = false;
+        let released = state.released.clone();
+        let (time, intervals) = match puts {
+            true => (
+                released.unwrap_or_else(|| VectorTime::new(nodes)),
+                Vec::new(),
+            ),
+            false => (self.time.clone(), self.log.unknown_at(known)),
+        };
         let message = DsmMessage::Grant {
             lock,
-            time: self.time.clone(),
-            intervals: self.log.unknown_at(known),
+            time,
+            intervals,
         };
         self.network.send(to, &message).await
     }
@@ -366,15 +397,21 @@ impl Dsm {
                 Barriers::Nic => self.meet_on_boards().await?,
             }
         }
-        let intervals = std::mem::take(&mut self.pending_notices.intervals);
-        self.learn_intervals(&intervals).await?;
-        for time in std::mem::take(&mut self.pending_notices.times) {
-            self.time.merge(&time);
+        let mut intervals = std::mem::take(&mut self.pending_notices.intervals);
+        let times = std::mem::take(&mut self.pending_notices.times);
+        let mut time = self.time.clone();
+        times.iter().for_each(|other| time.merge(other));
+        if self.puts_notices() {
+            let put = self.take_notices(&time, &intervals).await?;
+            intervals.extend(put);
         }
+        self.learn_intervals(&intervals).await?;
+        self.time.merge(&time);
+        self.turn_slots()?;
         // All know all intervals.
         self.log.clear();
         self.seen.clear();
-        if self.settings.locks_by == Locks::Atomic {
+        if self.needs_log() {
             self.write_log()?;
         }
         self.report.barrier_ps += self.since(began);
@@ -386,7 +423,7 @@ impl Dsm {
         if self.own != 0 {
             let message = DsmMessage::Arrive {
                 time: self.time.clone(),
-                intervals: self.log.intervals_of(self.own),
+                intervals: self.carried_intervals(),
             };
             self.network.send(0, &message).await?;
             while !std::mem::take(&mut self.replies.departed) {
@@ -403,7 +440,7 @@ impl Dsm {
             .times
             .iter()
             .for_each(|other| time.merge(other));
-        let mut all = self.log.intervals_of(0);
+        let mut all = self.carried_intervals();
         all.extend(self.pending_notices.intervals.iter().cloned());
         for rank in self.others() {
             let others = all.iter().filter(|one| one.rank as usize != rank);

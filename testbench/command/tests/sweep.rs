@@ -288,6 +288,7 @@ fn examples_are_right() {
     names.sort();
     let expected = [
         ("cpus", "180"),
+        ("dsm-nic", "150"),
         ("dynamic", "180"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),

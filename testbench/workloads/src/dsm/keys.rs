@@ -1,6 +1,9 @@
 //! Programs over shared memory of a scenario.
 
-use host_lib::dsm::{Barriers, Diffs, Dispatch, Locks, MOST_NODES, Protocol};
+use host_lib::dsm::{
+    self, Barriers, Diffs, Dispatch, EarlyAt, Locks, MOST_EARLY, MOST_NODES, MOST_PARTS, Notices,
+    Protocol,
+};
 
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -24,8 +27,15 @@ const APPLICATIONS: [(&str, DsmWork); 6] = [
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("async", Protocol::Async), ("ardmar", Protocol::Ardmar)];
 const DIFFS: [(&str, Diffs); 2] = [("handler", Diffs::Handler), ("put", Diffs::Put)];
-const LOCKS: [(&str, Locks); 2] = [("handler", Locks::Handler), ("atomic", Locks::Atomic)];
+const LOCKS: [(&str, Locks); 3] = [
+    ("handler", Locks::Handler),
+    ("atomic", Locks::Atomic),
+    ("board", Locks::Board),
+];
 const DISPATCHES: [(&str, Dispatch); 2] = [("each", Dispatch::Each), ("once", Dispatch::Once)];
+const NOTICES: [(&str, Notices); 2] = [("carried", Notices::Carried), ("put", Notices::Put)];
+const EARLY_TIMES: [(&str, EarlyAt); 2] =
+    [("always", EarlyAt::Always), ("unlocked", EarlyAt::Unlocked)];
 const BARRIERS: [(&str, Barriers); 2] = [("handler", Barriers::Handler), ("nic", Barriers::Nic)];
 
 /// Largest size of a program.
@@ -39,39 +49,63 @@ keys! {
         "size",
         Integer(1, MOST),
         "1024, 52488, 2097152, 64, 16384, 4096",
-        "pages, keys of the sorts, points of a side, bodies, molecules; at least one for each node",
+        "pages, keys, points of a side, bodies, molecules",
     );
     REPEATS = key(
         "repeats",
         Integer(1, MOST_ROUNDS as u64),
         "1, 1, 5, 2, 2, 2",
-        "rankings of the integer sort, transforms, steps in time; the other programs run once",
+        "rankings, transforms, steps in time",
     );
     DIFFS_BY = key(
         "diffs",
         Choice(const { &names(&DIFFS) }),
         "handler",
-        "how changes reach the homes of pages; put needs ardmar",
+        "how changes reach homes; put needs ardmar",
     );
     LOCKS_BY = key("locks", Choice(const { &names(&LOCKS) }), "handler", "how locks are passed on");
     BARRIERS_BY = key("barriers", Choice(const { &names(&BARRIERS) }), "handler", "how nodes meet");
+    NOTICES_BY = key(
+        "notices",
+        Choice(const { &names(&NOTICES) }),
+        "carried",
+        "path of write notices",
+    );
+    EARLY = key(
+        "early_fetches",
+        Integer(0, MOST_EARLY as u64),
+        "0",
+        "most early fetches at a time",
+    );
+    EARLY_AT = key(
+        "early_at",
+        Choice(const { &names(&EARLY_TIMES) }),
+        "always",
+        "begin of early fetches",
+    );
+    PARTS = key(
+        "parts",
+        Integer(1, MOST_PARTS as u64),
+        "1",
+        "parts of a page; over 1 need ardmar",
+    );
     RACES = key(
         "races",
         Flag,
         "false",
-        "looks for words that two nodes write without an order between them",
+        "looks for races of writers",
     );
     DISPATCH = key(
         "dispatch",
         Choice(const { &names(&DISPATCHES) }),
         "each",
-        "requests that pay for the handler's dispatch: each, or those that find no handler running",
+        "requests that pay for a dispatch",
     );
     CLOCK_MHZ = key(
         "clock_mhz",
         Integer(1, 10_000),
         "2400",
-        "clock of the processor that executes the counted operations",
+        "processor's clock",
     );
 }
 
@@ -99,6 +133,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<SharedMemory,
     if let Some(barriers) = table.choose(&BARRIERS_BY, "way", &BARRIERS)? {
         memory.barriers_by = barriers;
     }
+    read_fetches(table, memory)?;
     memory.find_races = table.is_set(&RACES)?;
     if memory.find_races && memory.diffs == Diffs::Put {
         let reason = "races are found in diffs that a handler applies";
@@ -112,6 +147,30 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<SharedMemory,
         nodes: members,
         settings,
     })
+}
+
+/// Reads how pages are fetched beside the program.
+fn read_fetches(table: &mut Table<'_>, memory: &mut dsm::Settings) -> Result<(), ScenarioError> {
+    if let Some(path) = table.choose(&NOTICES_BY, "way", &NOTICES)? {
+        memory.notices = path;
+    }
+    memory.early_fetches = table.whole(&EARLY)?;
+    if let Some(time) = table.choose(&EARLY_AT, "time", &EARLY_TIMES)? {
+        memory.early_at = time;
+    }
+    let Some(item) = table.find(&PARTS) else {
+        return Ok(());
+    };
+    memory.parts = item.whole()?;
+    if !memory.parts.is_power_of_two() {
+        let reason = format!("{} parts: it has to be a power of two", memory.parts);
+        return Err(item.place.refuse(reason));
+    }
+    if memory.parts > 1 && memory.protocol == Protocol::Async {
+        let reason = "pages in parts need protocol = \"ardmar\"";
+        return Err(item.place.refuse(reason));
+    }
+    Ok(())
 }
 
 /// The program and its size.

@@ -31,6 +31,16 @@ pub struct NodeTimes {
     pub handled: f64,
     /// Changes of pages that went to homes.
     pub diffs: f64,
+    /// Fetches begun before a fault.
+    pub early_begun: f64,
+    /// Early fetches whose copy was used.
+    pub early_used: f64,
+    /// Early fetches whose copy was wasted.
+    pub early_vain: f64,
+    /// Accesses that waited for a part of a page.
+    pub part_waits: f64,
+    /// Puts of write notices.
+    pub notice_puts: f64,
 }
 
 impl NodeTimes {
@@ -48,11 +58,16 @@ impl NodeTimes {
             fetches: report.fetches as f64,
             handled: report.handled as f64,
             diffs: report.diffs as f64,
+            early_begun: report.early_begun as f64,
+            early_used: report.early_used as f64,
+            early_vain: report.early_vain as f64,
+            part_waits: report.part_waits as f64,
+            notice_puts: report.notice_puts as f64,
         }
     }
 
     /// All values, in the order of their declaration.
-    fn values(&mut self) -> [&mut f64; 11] {
+    fn values(&mut self) -> [&mut f64; 16] {
         [
             &mut self.total_us,
             &mut self.compute_us,
@@ -65,6 +80,11 @@ impl NodeTimes {
             &mut self.fetches,
             &mut self.handled,
             &mut self.diffs,
+            &mut self.early_begun,
+            &mut self.early_used,
+            &mut self.early_vain,
+            &mut self.part_waits,
+            &mut self.notice_puts,
         ]
     }
 }
@@ -136,9 +156,18 @@ impl DsmUse {
         let races = self.races.iter().map(|(page, word, one, other)| {
             format!("race: word {word} of page {page} is written by nodes {one} and {other}")
         });
+        let mean = &self.mean;
+        let beside = mean.early_begun + mean.part_waits > 0.0;
+        let beside = beside.then(|| {
+            format!(
+                "mean of early fetches: {:.1} begun, {:.1} used, {:.1} in vain; waits for parts: {:.1}",
+                mean.early_begun, mean.early_used, mean.early_vain, mean.part_waits
+            )
+        });
         std::iter::once(header)
             .chain(nodes)
             .chain([line("mean".into(), &self.mean)])
+            .chain(beside)
             .chain(races)
             .collect()
     }

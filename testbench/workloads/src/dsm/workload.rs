@@ -138,4 +138,9 @@ records! {
     invalidations,
     locks,
     barriers,
+    early_begun,
+    early_used,
+    early_vain,
+    part_waits,
+    notice_puts,
 }

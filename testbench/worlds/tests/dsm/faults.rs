@@ -109,6 +109,26 @@ fn impossible_memories_are_refused() {
             },
             "diffs by put need the protocol ardmar",
         ),
+        (
+            Settings { parts: 4, ..usual },
+            "pages in parts need the protocol ardmar",
+        ),
+        (Settings { parts: 3, ..usual }, "3 parts of a page"),
+        (
+            Settings {
+                parts: 4,
+                page_bytes: 64,
+                ..Settings::new(Protocol::Ardmar, 4)
+            },
+            "4 parts of a page",
+        ),
+        (
+            Settings {
+                early_fetches: 17,
+                ..usual
+            },
+            "17 early fetches at a time are more than 16",
+        ),
         // 128 MB do not fit into the page table of the board.
         (
             Settings::new(Protocol::Ardmar, 32_768),

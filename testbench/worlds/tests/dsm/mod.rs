@@ -14,8 +14,8 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::port::Port;
 use host_lib::dsm::{
-    Barriers, Diffs, Dispatch, Dsm, DsmError, Locks, Mistake, Posts, Protocol, Report, Settings,
-    Shared,
+    Barriers, Diffs, Dispatch, Dsm, DsmError, EarlyAt, Locks, Mistake, Notices, Posts, Protocol,
+    Report, Settings, Shared,
 };
 use host_lib::gm::collective::Endpoint;
 use host_lib::window::System;
@@ -130,7 +130,7 @@ impl Case {
             settings.diffs = Diffs::Put;
         }
         if below(3) == 0 {
-            settings.locks_by = Locks::Atomic;
+            settings.locks_by = [Locks::Atomic, Locks::Board][(seed % 2) as usize];
         }
         if below(3) == 0 {
             settings.barriers_by = Barriers::Nic;
@@ -148,6 +148,16 @@ impl Case {
             costs.atomic_ns = below(15_000);
             costs.get_byte_ps = below(8_000);
             settings.dispatch = [Dispatch::Each, Dispatch::Once][below(2) as usize];
+        }
+        if below(2) == 0 {
+            settings.early_fetches = [1, 2, 4, 16][below(4) as usize];
+            settings.early_at = [EarlyAt::Always, EarlyAt::Unlocked][below(2) as usize];
+        }
+        if protocol == Protocol::Ardmar && below(2) == 0 {
+            settings.parts = [2, 4][below(2) as usize];
+        }
+        if below(2) == 0 {
+            settings.notices = Notices::Put;
         }
         Self {
             seed,
@@ -292,6 +302,91 @@ fn random_programs_are_release_consistent() {
         seeds()
     );
     assert!(faults > 0 && fetches > 0 && locks > 0);
+}
+
+#[test]
+fn random_programs_with_fetches_beside_them() {
+    if !built() {
+        return;
+    }
+    let ways = [
+        (Protocol::Async, 4, 1),
+        (Protocol::Ardmar, 4, 1),
+        (Protocol::Ardmar, 0, 4),
+        (Protocol::Ardmar, 2, 4),
+    ];
+    for (protocol, early_fetches, parts) in ways {
+        let mut sum = Report::default();
+        for seed in seeds().take(12) {
+            let random = Case::random(seed);
+            let mut settings = Settings {
+                protocol,
+                early_fetches,
+                parts,
+                ..random.settings
+            };
+            if protocol == Protocol::Async {
+                settings.diffs = Diffs::Handler;
+            }
+            let case = Case {
+                settings,
+                phases: 4,
+                steps: 8,
+                ..random
+            };
+            for report in verdict(case, 0.01).unwrap() {
+                let ended = report.early_used + report.early_vain;
+                assert!(ended <= report.early_begun, "{case:?}: {report:?}");
+                sum.early_begun += report.early_begun;
+                sum.early_used += report.early_used;
+                sum.early_vain += report.early_vain;
+                sum.part_waits += report.part_waits;
+            }
+        }
+        println!(
+            "{protocol:?}, {early_fetches}, {parts}: {} begun, {} used, {} in vain, {} waits",
+            sum.early_begun, sum.early_used, sum.early_vain, sum.part_waits
+        );
+        assert_eq!(early_fetches > 0, sum.early_used > 0 && sum.early_vain > 0);
+        assert_eq!(parts > 1, sum.part_waits > 0);
+    }
+}
+
+#[test]
+fn random_programs_with_notices_by_puts_and_locks_of_boards() {
+    if !built() {
+        return;
+    }
+    let ways = [
+        (Locks::Handler, Barriers::Handler, Notices::Put),
+        (Locks::Atomic, Barriers::Nic, Notices::Put),
+        (Locks::Board, Barriers::Handler, Notices::Carried),
+        (Locks::Board, Barriers::Nic, Notices::Put),
+    ];
+    for (locks_by, barriers_by, notices) in ways {
+        let (mut puts, mut locks) = (0, 0);
+        for seed in seeds().take(12) {
+            let random = Case::random(seed);
+            let case = Case {
+                settings: Settings {
+                    locks_by,
+                    barriers_by,
+                    notices,
+                    ..random.settings
+                },
+                phases: 4,
+                steps: 8,
+                ..random
+            };
+            for report in verdict(case, 0.01).unwrap() {
+                puts += report.notice_puts;
+                locks += report.locks;
+            }
+        }
+        println!("{locks_by:?}, {barriers_by:?}, {notices:?}: {puts} puts, {locks} locks");
+        assert!(locks > 0);
+        assert_eq!(notices == Notices::Put, puts > 0);
+    }
 }
 
 #[test]

@@ -31,6 +31,22 @@ fn applications_compute_what_one_process_computes() {
             3,
             "protocol = \"ardmar\"\ndiffs = \"put\"\nlocks = \"atomic\"\nbarriers = \"nic\"",
         ),
+        (4, "protocol = \"async\"\nearly_fetches = 4"),
+        (
+            4,
+            "protocol = \"ardmar\"\nearly_fetches = 2\nearly_at = \"unlocked\"",
+        ),
+        (4, "protocol = \"ardmar\"\nparts = 8"),
+        (3, "protocol = \"async\"\nnotices = \"put\""),
+        (4, "protocol = \"ardmar\"\nlocks = \"board\""),
+        (
+            4,
+            "protocol = \"ardmar\"\nearly_fetches = 4\nparts = 2\nlocks = \"board\"\nbarriers = \"nic\"\nnotices = \"put\"",
+        ),
+        (
+            3,
+            "protocol = \"ardmar\"\nearly_fetches = 4\nparts = 4\ndiffs = \"put\"\nlocks = \"atomic\"\nbarriers = \"nic\"",
+        ),
     ];
     for application in applications {
         for (nodes, way) in ways {
@@ -40,6 +56,9 @@ fn applications_compute_what_one_process_computes() {
                 panic!("{program}: {:?}", outcome.results::<DsmUse>());
             };
             assert_eq!(result.nodes.len(), nodes as usize);
+            let mean = &result.mean;
+            assert!(way.contains("early") || mean.early_begun == 0.0);
+            assert!(way.contains("parts") || mean.part_waits == 0.0);
             assert!(result.mean.fetches > 0.0 && result.mean.total_us > 0.0);
             let parts = result.nodes.iter().map(|node| {
                 let waits = node.page_us + node.lock_us + node.barrier_us;
@@ -149,6 +168,18 @@ fn wrong_programs_are_refused() {
     check(
         &format!("{fft}protocol = \"async\"\ndiffs = \"put\""),
         "diffs by put need protocol = \"ardmar\"",
+    );
+    check(
+        &format!("{fft}protocol = \"async\"\nparts = 4"),
+        "pages in parts need protocol = \"ardmar\"",
+    );
+    check(
+        &format!("{fft}protocol = \"ardmar\"\nparts = 6"),
+        "6 parts: it has to be a power of two",
+    );
+    check(
+        &format!("{fft}protocol = \"ardmar\"\nearly_fetches = 17"),
+        "17",
     );
     check(
         &format!("{fft}protocol = \"async\"\ndispatch = \"never\""),
