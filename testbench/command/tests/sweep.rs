@@ -289,6 +289,8 @@ fn examples_are_right() {
     let expected = [
         ("cpus", "180"),
         ("dynamic", "180"),
+        ("fast-trap", "54"),
+        ("fast-trap-costs", "36"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),
         ("large-all-to-all", "12"),

@@ -1,13 +1,16 @@
 //! Collective operations of a scenario: programs that execute one many times.
 
 use defs::gm::collective::CHILD_LIMIT;
+use defs::gm::vector::ELEMENT_LIMIT;
 use host_lib::gm::collective::{
-    Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
+    Arithmetic, Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
 };
 
 use super::skew::{SKEWS, Skew};
 use super::workload::Collective;
-use super::{Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type};
+use super::{
+    Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type, VectorWork,
+};
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -53,6 +56,11 @@ const OPERATIONS: [(&str, Operation); 5] = [
 
 const TYPES: [(&str, Type); 2] = [("integer", Type::Integer), ("float", Type::Float)];
 
+const ARITHMETICS: [(&str, Arithmetic); 2] = [
+    ("nic", Arithmetic::Nic),
+    ("fast-trap", Arithmetic::FastTrap),
+];
+
 const PLACES: [(&str, ExecutedOn); 2] = [("host", ExecutedOn::Host), ("nic", ExecutedOn::Nic)];
 
 keys! {
@@ -94,6 +102,18 @@ keys! {
         Choice(const { &names(&TYPES) }),
         "integer",
         "reduction: values of 64 bits; and, or are for integers",
+    );
+    ELEMENTS = key(
+        "elements",
+        Integer(1, ELEMENT_LIMIT as u64),
+        "none",
+        "reduction: values are vectors of so many elements; on the NIC with image = \"gm-vectors\"",
+    );
+    ARITHMETIC = key(
+        "arithmetic",
+        Choice(const { &names(&ARITHMETICS) }),
+        "nic",
+        "reduction of vectors on the NIC: what computes (docs/fast-trap.md)",
     );
     ALL = key(
         "all",
@@ -267,7 +287,30 @@ fn reduction(
             per_node * root(table, nodes, members)?
         },
         all,
+        vector: vector(table, on)?,
     })
+}
+
+/// Vectors, if the values are some.
+fn vector(table: &mut Table<'_>, on: ExecutedOn) -> Result<Option<VectorWork>, ScenarioError> {
+    let elements = table.find(&ELEMENTS);
+    let elements = elements.map(|item| item.integer(1..=u64::from(ELEMENT_LIMIT)));
+    let elements = elements.transpose()?;
+    let item = table.find(&ARITHMETIC);
+    let arithmetic = item
+        .as_ref()
+        .map(|item| item.choice("arithmetic", &ARITHMETICS));
+    let arithmetic = arithmetic.transpose()?;
+    match (elements, arithmetic, item) {
+        (None, None, _) => Ok(None),
+        (_, Some(_), Some(item)) if on == ExecutedOn::Host => {
+            Err(item.place.refuse("without on = \"nic\" the hosts compute"))
+        }
+        (elements, arithmetic, _) => Ok(Some(VectorWork {
+            elements: elements.unwrap_or(1),
+            arithmetic: arithmetic.unwrap_or_default(),
+        })),
+    }
 }
 
 /// Refuses a binomial tree whose root has more children than a board knows.
