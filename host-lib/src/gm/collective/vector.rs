@@ -199,7 +199,7 @@ fn bits(bytes: &[u8]) -> u64 {
 /// Longest wait for the operands of a request after its interrupt, which the board raises when they are on their way.
 const OPERANDS_NS: u64 = 50_000;
 
-/// What the handler of light interrupts works with.
+/// The handler of light interrupts, with its own hold on board and host.
 struct Handler {
     board: Board,
     system: AnySystem,

@@ -69,28 +69,28 @@ keys! {
         "algorithm",
         Choice(const { &names(&ALGORITHMS) }),
         "the first",
-        "barrier: pairwise-exchange, gather-broadcast; reduction: binomial, tree; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs concurrent-broadcasting",
+        "barrier: the first two; reduction: the next two; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs the last",
     );
     ON = key("on", Choice(const { &names(&PLACES) }), "host", "where it is executed");
     PER_NODE = key(
         "per_node",
         Integer(1, MOST_PER_NODE as u64),
         "1",
-        "members of each node, with own ports and successive ranks; the root is its first one",
+        "members of each node, with successive ranks; the root is its first one",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
     BYTES = need(
         "bytes",
         Integer(0, MOST_BLOCK_BYTES),
-        "all-to-all-broadcast: length of a block; random-collectives: the longest",
+        "length of a block; random-collectives: the longest",
     );
     DEGREE = key(
         "degree",
         Integer(1, 255),
         "2",
-        "gather-broadcast, tree: children of a node; reduction on the NIC: up to 9",
+        "children of a node; reduction on the NIC: up to 9",
     );
-    ROOT = key("root", NodeOf, "the first one", "gather-broadcast, reduction: the root of the tree");
+    ROOT = key("root", NodeOf, "the first one", "the root of the tree");
     OPERATION = key(
         "operation",
         Choice(const { &names(&OPERATIONS) }),
@@ -101,19 +101,19 @@ keys! {
         "type",
         Choice(const { &names(&TYPES) }),
         "integer",
-        "reduction: values of 64 bits; and, or are for integers",
+        "reduction of 64 bits; and, or: integers",
     );
     ELEMENTS = key(
         "elements",
         Integer(1, ELEMENT_LIMIT as u64),
         "none",
-        "reduction: values are vectors of so many elements; on the NIC with image = \"gm-vectors\"",
+        "reduction: vectors of so many elements (docs/fast-trap.md)",
     );
     ARITHMETIC = key(
         "arithmetic",
         Choice(const { &names(&ARITHMETICS) }),
         "nic",
-        "reduction of vectors on the NIC: what computes (docs/fast-trap.md)",
+        "of vectors on the NIC: where it is done",
     );
     ALL = key(
         "all",
@@ -126,7 +126,7 @@ keys! {
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which nodes compute longer or shorter at random",
+        "percentage by which computations vary at random",
     );
     SKEW_US = key(
         "skew_us",
