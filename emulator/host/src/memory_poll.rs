@@ -213,12 +213,13 @@ impl Programs {
         })
     }
 
-    /// Asks memory to report writes to the words that are polled.
+    /// Asks memory to report writes to the words that are polled, and to those whose polls stand still for a handler.
     pub(super) fn watch_polled_words(&self) {
-        let polls = self
-            .programs
-            .iter()
-            .flat_map(|program| program.memory_polls());
+        let polls = self.programs.iter().flat_map(|program| {
+            let suspended = program.suspended.iter();
+            let suspended = suspended.flat_map(|work| work.memory_poll.iter());
+            program.memory_polls().chain(suspended)
+        });
         let words = polls.flat_map(|poll| &poll.words);
         let watched = words.map(|word| word.physical).collect();
         super::machine::Machine::lock(&self.memory).set_watched(watched);

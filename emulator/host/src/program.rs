@@ -185,6 +185,17 @@ impl Programs {
         }
     }
 
+    /// Costs of the host.
+    #[must_use]
+    pub const fn costs(&self) -> &HostCosts {
+        &self.costs
+    }
+
+    /// Other costs from now on, before the run.
+    pub fn set_costs(&mut self, costs: &HostCosts) {
+        *self.costs = *costs;
+    }
+
     /// Keeps the log of the answers to programs from now on, so that programs can be saved, but for those that have begun.
     pub fn keep_log(&mut self) {
         self.keeps_log = true;

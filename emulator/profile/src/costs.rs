@@ -41,6 +41,8 @@ pub struct HostCosts {
     pub signal: SimTime,
     /// CPU time to return from a signal handler.
     pub signal_return: SimTime,
+    /// Handlers of light interrupts.
+    pub trap: TrapCosts,
     /// Time of a poll of a word of host memory that is in the cache; not zero.
     pub memory_poll: SimTime,
     /// Additional cost of a poll that finds a write of the board.
@@ -70,6 +72,18 @@ pub struct KernelCosts {
     pub copy_byte: SimTime,
     /// Time of a byte that the kernel adds to a checksum.
     pub sum_byte: SimTime,
+}
+
+/// Processor times of a light interrupt, which changes no context, and of the arithmetic in its handler. Zero, all, if a profile does not
+/// state them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TrapCosts {
+    /// From the rise of the interrupt line to the first instruction of the handler.
+    pub entry: SimTime,
+    /// From the end of the handler to the next instruction of the program that it has interrupted.
+    pub exit: SimTime,
+    /// An operand of 64 bits that the board has written: the load, the operation.
+    pub operand: SimTime,
 }
 
 /// Processor times of shared memory over the network. Zero, all, if a profile does not state them.
@@ -107,6 +121,19 @@ impl CopyCosts {
 }
 
 impl HostCosts {
+    /// The costs of a host whose kernel gives each interrupt of the board to a light handler at once: it takes the place of the signal, and
+    /// nothing comes before it.
+    #[must_use]
+    pub const fn with_light_interrupts(self) -> Self {
+        Self {
+            interrupt: SimTime::ZERO,
+            interrupt_work: SimTime::ZERO,
+            signal: self.trap.entry,
+            signal_return: self.trap.exit,
+            ..self
+        }
+    }
+
     /// The time at which a value that was asked for and sampled at these times is back at the processor.
     #[inline]
     pub fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, ProfileError};
-use crate::costs::{CopyCosts, DsmCosts, HostCosts, KernelCosts};
+use crate::costs::{CopyCosts, DsmCosts, HostCosts, KernelCosts, TrapCosts};
 use emulator_base::time::SimTime;
 
 /// Longest duration that an entry may have.
@@ -201,6 +201,11 @@ impl<'a> Reader<'a> {
             system_call: self.span("host.system_call")?,
             signal: self.span("host.signal")?,
             signal_return: self.span("host.signal_return")?,
+            trap: TrapCosts {
+                entry: self.optional_span("host.fast_trap")?,
+                exit: self.optional_span("host.fast_trap_return")?,
+                operand: self.optional_span("host.operand")?,
+            },
             memory_poll: self.positive_span("host.memory_poll")?,
             memory_miss: self.span("host.memory_miss")?,
             post: self.span("host.post")?,

@@ -100,6 +100,12 @@ impl Node {
         }
     }
 
+    /// Other costs of the host from now on, before the run. The board has its own copy.
+    pub fn set_host_costs(&mut self, costs: &HostCosts) {
+        self.programs.set_costs(costs);
+        self.poller = Poller::new(costs);
+    }
+
     /// Current time of the node.
     #[must_use]
     pub const fn now(&self) -> SimTime {

@@ -94,6 +94,32 @@ fn a_handler_takes_its_time_from_what_its_program_computes() {
     assert_eq!(time.on_cpu(), ns(55_400));
 }
 
+/// The handler polls a word of memory; the program polls another one, which the board writes after the handler has ended.
+#[test]
+fn a_poll_of_memory_goes_on_after_a_handler_that_polls_too() {
+    let mut bench = acts(&[8]);
+    let page = bench.page.0;
+    bench.write_at(us(20), 1, 1);
+    bench.spawn("program", move |mut machine, notes| async move {
+        let handled = notes.clone();
+        let handler = move |mut machine: emulator::host::machine::Machine| {
+            let notes = handled.clone();
+            async move {
+                let found = machine.poll_words(&[memory(page, 1, 1)], None, "1").await;
+                found.unwrap();
+                notes.add(&machine, "handler");
+            }
+        };
+        machine.handle_interrupts(handler).await;
+        machine.poll_memory_word(page).await;
+        notes.add(&machine, "end");
+    });
+    let noted = bench.run();
+    let names: Vec<_> = noted.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["handler", "end"], "{noted:?}");
+    assert_eq!(noted[1].1, 30_110_000, "{noted:?}");
+}
+
 #[test]
 fn a_signal_while_the_handler_runs_waits() {
     // The second one comes while the handler runs, which ends at 14.5 us: the kernel takes 0.5 us from it.

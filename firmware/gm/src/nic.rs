@@ -80,6 +80,8 @@ pub trait Nic {
 
     /// Whether packets can be sent from the memory into which they were received. Behind their route, 16 bytes before a packet are free then.
     const PASSES_RECEIVED: bool = false;
+    /// Whether values of reductions have several elements, and hosts may compute (docs/fast-trap.md). For one CPU with all machines.
+    const VECTORS: bool = false;
 
     /// The receive buffer if a packet that reaches its end goes on at its start: its header never does, and DMA follows by itself.
     const RECEIVE_RING: Option<ReceiveRing> = None;

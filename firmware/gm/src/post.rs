@@ -64,7 +64,8 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        (self.command_word() | self.outbox() | self.acked_due()) != 0 && self.take_words()
+        (self.command_word() | self.outbox() | self.acked_due() | self.host_done()) != 0
+            && self.take_words()
     }
 
     /// A tick: takes one post, if there is any.

@@ -109,6 +109,9 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn take_words(&mut self) -> bool {
+        if N::VECTORS && self.take_computed() {
+            return true;
+        }
         let acked = self.acked_count() != 0;
         if acked {
             self.take_acked();

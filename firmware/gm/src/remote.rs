@@ -15,7 +15,7 @@ use defs::gm::packet::{
 use defs::record;
 
 use crate::atomic::ask_packet;
-use crate::collective::{K_COLLECTIVE, value_packet};
+use crate::collective::{K_COLLECTIVE, value_packet, vector_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
@@ -132,6 +132,7 @@ impl<N: Nic> Gm<N> {
                     bytes: if failed == 0 { bytes } else { 0 },
                 }
             }
+            K_COLLECTIVE if N::VECTORS => vector_packet(self, extra, record),
             K_COLLECTIVE => value_packet(self, extra, record),
             K_ATOMIC => ask_packet(self, extra, record),
             _ => Plan::message(first_word(NULL), 0),

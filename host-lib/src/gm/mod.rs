@@ -114,7 +114,7 @@ pub use memory::Buffer;
 pub use receive::{Event, NO_EVENT, ReceivedMessage, SPIN_NS, Violation};
 pub use send::{MOST_BYTES, Priority, Remote, SendId, SendRequest};
 
-use crate::window::{AnySystem, SystemPort};
+use crate::window::{AnySystem, SystemPort, VirtualAddress};
 use board::Board;
 use driver::Driver;
 use memory::Regions;
@@ -152,6 +152,8 @@ pub struct Gm {
     next_alarm: u64,
     /// Whether the board has memory for collective operations.
     has_collectives: bool,
+    /// Memory into which the board writes the results of vectors.
+    vectors: Option<VirtualAddress>,
 }
 
 impl Gm {

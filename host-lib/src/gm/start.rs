@@ -63,6 +63,7 @@ impl Gm {
             next_send: 0,
             next_alarm: 0,
             has_collectives,
+            vectors: None,
         })
     }
 
@@ -93,6 +94,7 @@ impl Gm {
             next_send: 0,
             next_alarm: 0,
             has_collectives: self.has_collectives,
+            vectors: None,
         })
     }
 

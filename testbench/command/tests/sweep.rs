@@ -290,6 +290,8 @@ fn examples_are_right() {
         ("cpus", "180"),
         ("dsm-nic", "150"),
         ("dynamic", "180"),
+        ("fast-trap", "54"),
+        ("fast-trap-costs", "36"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),
         ("large-all-to-all", "12"),

@@ -23,7 +23,9 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn collective_packet(&mut self, packet: &Packet) {
         let has_value = packet.subtype >= PARTIAL;
-        let bytes = if has_value {
+        let bytes = if N::VECTORS {
+            self.usual_bytes(packet)
+        } else if has_value {
             HEADER_BYTES + ACKED_BYTES + VALUE_BYTES
         } else {
             HEADER_BYTES + ACKED_BYTES
@@ -78,6 +80,9 @@ impl<N: Nic> Gm<N> {
     /// The value that a packet carries.
     #[inline(always)]
     fn packet_value(&self, packet: &Packet) -> Value {
+        if N::VECTORS {
+            return self.packet_vector(packet);
+        }
         let payload = Payload::at(packet.at + HEADER_BYTES);
         Value {
             tag: payload.tag(self),

@@ -11,6 +11,7 @@ use defs::record::Memory;
 
 use super::origin;
 use super::state::{ACKED_DUE, LocalPacket, Payload, RECORD_FREED, block};
+use super::vector::local_vector;
 use crate::remote::Plan;
 use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_block, port_number};
 use crate::{Gm, Nic};
@@ -121,7 +122,11 @@ impl<N: Nic> Gm<N> {
         if subtype >= PARTIAL {
             record.set_remote_high(self, value.tag);
             record.set_high(self, value.high);
-            record.set_low(self, value.low);
+            if N::VECTORS {
+                self.keep_vector(record, value);
+            } else {
+                record.set_low(self, value.low);
+            }
         }
         let buffer = self.fill_buffer();
         if buffer.state(self) != FREE || !self.add_sent(connection, record) {
@@ -137,9 +142,13 @@ impl<N: Nic> Gm<N> {
         let mut end = header + HEADER_BYTES + ACKED_BYTES;
         if subtype >= PARTIAL {
             payload.set_tag(self, value.tag);
-            payload.set_high(self, value.high);
-            payload.set_low(self, value.low);
-            end += VALUE_BYTES;
+            if N::VECTORS {
+                end = self.write_vector(payload.address(), value);
+            } else {
+                payload.set_high(self, value.high);
+                payload.set_low(self, value.low);
+                end += VALUE_BYTES;
+            }
         }
         self.owes_nothing(connection);
         buffer.set_start(self, start);
@@ -198,7 +207,12 @@ impl<N: Nic> Gm<N> {
         packet.set_origin(self, from | origin::OWN_BOARD);
         packet.set_tag(self, value.tag);
         packet.set_high(self, value.high);
-        packet.set_low(self, value.low);
+        let low = if N::VECTORS && subtype >= PARTIAL {
+            self.keep_at(local_vector(packet), value)
+        } else {
+            value.low
+        };
+        packet.set_low(self, low);
         self.set_local_in(next);
         true
     }

@@ -10,6 +10,7 @@
 //! | `state`, `origin` | layout of SRAM, the word that tells where a packet comes from |
 //! | `barrier` | pairwise exchange, gather-broadcast |
 //! | `reduce` | values up a tree, results down |
+//! | `vector` | values of several elements, and arithmetic that the host does |
 //! | `arrive` | packets of other members, and those that come before the operation |
 //! | `depart` | packets to other members |
 //! | `port` | opening and closing of ports, operations that fail |
@@ -29,7 +30,9 @@ mod origin;
 mod port;
 mod reduce;
 pub(crate) mod state;
+mod vector;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;
 pub use state::{COLLECTIVE_STATE_END, block, end_word, ended_operation, ended_status};
+pub use vector::vector_packet;

@@ -51,6 +51,9 @@ impl<N: Nic> Gm<N> {
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, ValueBuffer::NEXT);
         self.set_free_values(ValueBuffer::at(VALUES));
+        if N::VECTORS {
+            self.prepare_vectors();
+        }
         self.prepare_gossip();
         self.prepare_atomics();
     }
@@ -184,6 +187,9 @@ impl<N: Nic> Gm<N> {
             ],
         );
         self.close_groups(port);
+        if N::VECTORS {
+            self.close_requests(port);
+        }
         let mask = !(1 << port_number(port));
         self.set_active_ports(self.active_ports() & mask);
         self.set_waiting_ports(self.waiting_ports() & mask);
@@ -220,6 +226,9 @@ impl<N: Nic> Gm<N> {
     /// A tick: operations that take too long fail. Returns whether any is under way.
     #[inline(never)]
     pub(crate) fn look_at_collectives(&mut self, now: u32) {
+        if N::VECTORS {
+            self.remind_host(now);
+        }
         let mut left = self.active_ports();
         let mut number = 0;
         while left != 0 {

@@ -2,7 +2,9 @@
 //!
 //! | state | what happens | next |
 //! |-------|--------------|------|
-//! | `COLLECTING` | values of children are awaited and combined | `COLLECTED` with a parent, else `SPREADING` |
+//! | `COLLECTING` | values of children are awaited and combined | `COLLECTED` with a parent, else `SPREADING`; first the next two if the host computes |
+//! | `HOST_AWAITED` | the host computes for another reduction | `AT_HOST` |
+//! | `AT_HOST` | the host computes | `COLLECTED` with a parent, else `SPREADING` |
 //! | `COLLECTED` | the value goes to the parent | the host is told, or `AWAITING_RESULT` |
 //! | `AWAITING_RESULT` | the parent's result is awaited | `SPREADING` |
 //! | `SPREADING` | the result goes to the children, if all get it, one after the other | the host is told, whose descriptor is free then |
@@ -20,6 +22,7 @@ use super::origin;
 use super::state::{
     AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, Reduction, SPREADING, ValueBuffer, block,
 };
+use super::vector::early_vector;
 use crate::state::PortBlock;
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
@@ -27,18 +30,18 @@ use crate::{Gm, Nic};
 /// A reduction of a port.
 #[derive(Clone, Copy)]
 pub(super) struct Instance {
-    port: PortBlock,
-    number: u32,
+    pub(super) port: PortBlock,
+    pub(super) number: u32,
 }
 
 impl Instance {
     /// Words of the reduction.
-    const fn words(self) -> Reduction {
+    pub(super) const fn words(self) -> Reduction {
         block(self.port).reduction(self.number)
     }
 
     /// Descriptor of the reduction.
-    const fn descriptor(self) -> Descriptor {
+    pub(super) const fn descriptor(self) -> Descriptor {
         block(self.port).descriptor(self.number)
     }
 }
@@ -79,8 +82,14 @@ impl<N: Nic> Gm<N> {
         let descriptor = instance.descriptor();
         let block = block(instance.port);
         let tag = descriptor.tag(self);
-        let high = descriptor.high(self);
-        let low = descriptor.low(self);
+        let (high, low) = if N::VECTORS {
+            match self.own_vector(instance, kind) {
+                Some(vector) => vector,
+                None => return self.refuse_reduction(instance),
+            }
+        } else {
+            (descriptor.high(self), descriptor.low(self))
+        };
         let deadline = self.deadline();
         let reduction = instance.words();
         reduction.write(
@@ -113,12 +122,22 @@ impl<N: Nic> Gm<N> {
             let next = value.next(self);
             let from = value.origin(self);
             let fits = value.tag(self) == tag && !value.is_closed(self);
-            if fits && self.take_child(instance, origin::endpoint(from), self.value_of(value)) {
+            if fits && self.take(instance, origin::endpoint(from), self.value_of(value)) {
                 self.free_value(value);
             } else {
                 self.append(values, value.address(), ValueBuffer::NEXT);
             }
             value = next;
+        }
+    }
+
+    /// Combines the value or the vector of a child, if the reduction waits for it.
+    #[inline(always)]
+    fn take(&mut self, instance: Instance, sender: u32, value: Value) -> bool {
+        if N::VECTORS {
+            self.take_vector(instance, sender, value)
+        } else {
+            self.take_child(instance, sender, value)
         }
     }
 
@@ -146,7 +165,7 @@ impl<N: Nic> Gm<N> {
             if left & 1 != 0
                 && instance.words().tag(self) == value.tag
                 && instance.words().state(self) == COLLECTING
-                && self.take_child(instance, sender, value)
+                && self.take(instance, sender, value)
             {
                 return Some(instance);
             }
@@ -175,7 +194,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The place of a sender among the children whose values have not come; [`CHILD_LIMIT`] if it has none.
-    fn child_of(&self, instance: Instance, sender: u32) -> u32 {
+    pub(super) fn child_of(&self, instance: Instance, sender: u32) -> u32 {
         let reduction = instance.words();
         let count = reduction.kind(self) >> 16;
         let come = reduction.children(self);
@@ -206,13 +225,18 @@ impl<N: Nic> Gm<N> {
         let free = buffer.next(self);
         self.set_free_values(free);
         let closed = u32::from(!port.is_open(self));
+        let low = if N::VECTORS {
+            self.keep_at(early_vector(buffer), value)
+        } else {
+            value.low
+        };
         buffer.write(
             self,
             [
                 (ValueBuffer::ORIGIN, from),
                 (ValueBuffer::TAG, value.tag),
                 (ValueBuffer::HIGH, value.high),
-                (ValueBuffer::LOW, value.low),
+                (ValueBuffer::LOW, low),
                 (ValueBuffer::CLOSED, closed),
             ],
         );
@@ -259,6 +283,9 @@ impl<N: Nic> Gm<N> {
         let reduction = instance.words();
         let kind = reduction.kind(self);
         if reduction.children(self) != (1 << (kind >> 16)) - 1 {
+            return;
+        }
+        if N::VECTORS && self.ask_host(instance) {
             return;
         }
         if flags(kind) & REDUCE_PARENT == 0 {
@@ -320,6 +347,10 @@ impl<N: Nic> Gm<N> {
         }
         self.end_reduction(instance);
         let number = instance.number + 1;
+        if N::VECTORS {
+            let first = self.give_vector(instance, value);
+            return self.finish(instance.port, number, Status::Success as u32, first);
+        }
         self.finish(instance.port, number, Status::Success as u32, value);
     }
 
@@ -345,8 +376,12 @@ impl<N: Nic> Gm<N> {
                 && reduction.state(self) == AWAITING_RESULT
                 && parent & !0xFF == origin::endpoint(from)
             {
-                reduction.set_high(self, value.high);
-                reduction.set_low(self, value.low);
+                if N::VECTORS {
+                    self.take_result(reduction, value);
+                } else {
+                    reduction.set_high(self, value.high);
+                    reduction.set_low(self, value.low);
+                }
                 return self.spread(instance);
             }
             left >>= 1;

@@ -192,6 +192,10 @@ pub const COLLECTED: u32 = 2;
 pub const AWAITING_RESULT: u32 = 3;
 /// State of a reduction: the result is being sent to the children.
 pub const SPREADING: u32 = 4;
+/// State of a reduction: it waits until the host has computed for another one.
+pub const HOST_AWAITED: u32 = 5;
+/// State of a reduction: the host computes.
+pub const AT_HOST: u32 = 6;
 
 record! {
     /// Result of an operation, until its event is written.

@@ -9,11 +9,13 @@ use defs::gm::collective::{
 use defs::gm::event::{Status, WORD_BUFFER};
 use defs::gm::map::NODE_LIMIT;
 use defs::gm::port::{SEND_LENGTH, SEND_SLOTS, SEND_TYPE, send_slot};
+use defs::gm::vector::{ELEMENT_LIMIT, operands};
 use thiserror::Error;
 
 use super::gossip::{LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS};
 use super::group::{Endpoint, Group};
 use super::schedule::{Exchange, Tree};
+use super::vector::Vector;
 use crate::gm::call::Call;
 use crate::gm::{Gm, MemoryError, PortError};
 use crate::window::{System, VirtualAddress};
@@ -83,6 +85,15 @@ pub enum PostError {
     /// The board has too little memory.
     #[error("the board has no memory for collective and atomic operations")]
     Unsupported,
+    /// A vector has no elements, or too many.
+    #[error("a vector of {elements} elements: it has 1 to {ELEMENT_LIMIT}")]
+    Elements {
+        /// Number of elements.
+        elements: usize,
+    },
+    /// The board has no memory of the host for results of vectors.
+    #[error("vectors are not enabled")]
+    NoVectors,
     /// The port has such an operation under way, or as many as it can have.
     #[error("port {port} has as many of these operations under way as it can have")]
     Busy {
@@ -144,7 +155,7 @@ pub(in crate::gm) struct Operations {
 }
 
 /// Words of a descriptor that are written.
-const DESCRIPTOR_WORDS: usize = DESCRIPTOR_BYTES as usize / 4 - 2;
+pub(super) const DESCRIPTOR_WORDS: usize = DESCRIPTOR_BYTES as usize / 4 - 2;
 
 impl Gm {
     /// Enters a barrier, by pairwise exchange ([`schedule::exchange`](super::schedule::exchange)). At its end there is an
@@ -246,17 +257,19 @@ impl Gm {
         let own = self.check_own(reduction.group)?;
         let call = Call::Reduction(own);
         self.system.call_begins(&call);
-        let posted = self.write_reduction(own, reduction).await;
+        let posted = self.write_reduction(own, reduction, None).await;
         self.system.call_returns(&call);
         posted
     }
 
-    async fn write_reduction(
+    /// Writes a descriptor and its post; before them the elements of a vector.
+    pub(super) async fn write_reduction(
         &mut self,
         own: u8,
         reduction: &Reduction<'_>,
+        vector: Option<Vector<'_>>,
     ) -> Result<BoardOperation, PostError> {
-        let words = descriptor_words(reduction)?;
+        let mut words = descriptor_words(reduction)?;
         let of_reductions = 1..=DESCRIPTOR_COUNT as usize;
         let tokens = &self.port(own)?.operations.tokens[of_reductions];
         let free = tokens.iter().position(Option::is_none);
@@ -265,6 +278,11 @@ impl Gm {
         self.system.compute(self.overhead_ns).await;
         let at = descriptor(own.into(), number.into());
         let used = 5 + reduction.tree.children.len();
+        if let Some(vector) = vector {
+            vector.describe(&mut words);
+            let at = operands(own.into(), number.into());
+            self.board.write_sram_burst(at, &vector.words()).await;
+        }
         self.board.write_sram_burst(at, &words[..used]).await;
         self.write_post(own, 0, u32::from(number) << 8 | REDUCE)
             .await?;

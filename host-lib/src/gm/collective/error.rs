@@ -6,6 +6,7 @@ use super::board::PostError;
 use super::group::Endpoint;
 use super::schedule::ScheduleError;
 use super::value::ValueError;
+use super::vector::VectorError;
 use crate::gm::channel::ChannelError;
 use crate::gm::{MemoryError, PortError, ReceiveError, SendError, Status};
 
@@ -21,6 +22,9 @@ pub enum CollectiveError {
     /// An operation is not posted to the board.
     #[error(transparent)]
     Post(#[from] PostError),
+    /// Memory of vectors.
+    #[error(transparent)]
+    Vector(#[from] VectorError),
     /// The board has ended an operation.
     #[error("the board has ended an operation: {}", status.name())]
     Board {

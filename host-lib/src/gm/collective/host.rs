@@ -5,9 +5,10 @@ use std::fmt;
 use super::error::CollectiveError;
 use super::group::Group;
 use super::messages::{CollectiveMessages, OperationKind};
-use super::schedule::{self, BlockSet, Exchange, ExchangeStep, Tree};
+use super::schedule::{self, BlockSet, Exchange, ExchangeStep, ScheduleError, Tree};
 use super::value::{Operation, Value};
 use crate::gm::Gm;
+use crate::window::System;
 
 /// Algorithm of a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,24 @@ pub enum Shape {
         /// Children of a node.
         degree: usize,
     },
+}
+
+impl Shape {
+    /// Children of the own rank, in the order in which their values are combined.
+    ///
+    /// # Errors
+    /// [`ScheduleError`].
+    pub fn children(self, group: &Group, root: usize) -> Result<Vec<usize>, ScheduleError> {
+        Ok(self.tree(group, root)?.children)
+    }
+
+    /// Parent and children of the own rank.
+    pub(super) fn tree(self, group: &Group, root: usize) -> Result<Tree, ScheduleError> {
+        match self {
+            Self::Binomial => schedule::binomial(group, root),
+            Self::Fixed { degree } => schedule::tree(group, root, degree),
+        }
+    }
 }
 
 /// Algorithm of an all-to-all broadcast.
@@ -212,10 +231,7 @@ impl Host {
         value: Value,
     ) -> Result<Option<Value>, CollectiveError> {
         let messages = &mut self.0;
-        let tree = match shape {
-            Shape::Binomial => schedule::binomial(&messages.group, root),
-            Shape::Fixed { degree } => schedule::tree(&messages.group, root, degree),
-        }?;
+        let tree = shape.tree(&messages.group, root)?;
         // Refused by all members alike, before the first message.
         operation.apply(value, value)?;
         messages.begin(OperationKind::Reduction);
@@ -229,6 +245,45 @@ impl Host {
             return Ok(Some(result));
         };
         messages.send(gm, parent, 0, &result.bytes()).await?;
+        Ok(None)
+    }
+
+    /// Reduces the vectors of all members to one, as [`reduce`](Self::reduce) does with values. Each operand takes `operand_ns` of the
+    /// processor.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub async fn reduce_vector(
+        &mut self,
+        gm: &mut Gm,
+        operation: Operation,
+        (shape, root): (Shape, usize),
+        values: &[Value],
+        operand_ns: u64,
+    ) -> Result<Option<Vec<Value>>, CollectiveError> {
+        let messages = &mut self.0;
+        let tree = shape.tree(&messages.group, root)?;
+        for value in values {
+            operation.apply(*value, *value)?;
+        }
+        messages.begin(OperationKind::Reduction);
+        let mut result = values.to_vec();
+        for from in tree.children {
+            let bytes = messages.receive(gm, from, 0).await?;
+            let others = Value::read_all(&bytes).ok_or(CollectiveError::Damaged { from })?;
+            if others.len() != result.len() {
+                return Err(CollectiveError::Damaged { from });
+            }
+            gm.system.compute(operand_ns * result.len() as u64).await;
+            for (own, other) in result.iter_mut().zip(others) {
+                *own = operation.apply(*own, other)?;
+            }
+        }
+        let Some(parent) = tree.parent else {
+            return Ok(Some(result));
+        };
+        let bytes: Vec<u8> = result.iter().flat_map(|value| value.bytes()).collect();
+        messages.send(gm, parent, 0, &bytes).await?;
         Ok(None)
     }
 

@@ -10,8 +10,9 @@ use super::error::CollectiveError;
 use super::gossip::{BoardGroup, Gossip};
 use super::group::Group;
 use super::host::{Barrier, Settings, Shape, most_children};
-use super::schedule;
+use super::schedule::{self, Tree};
 use super::value::{Operation, Value};
+use super::vector::Vector;
 use crate::gm::{Event, Gm, Status};
 
 /// Number of the groups of all-to-all broadcasts of these engines, which all members know.
@@ -159,10 +160,27 @@ impl Nic {
         value: Value,
         all: bool,
     ) -> Result<BoardOperation, CollectiveError> {
-        let tree = match shape {
-            Shape::Binomial => schedule::binomial(&self.group, root),
-            Shape::Fixed { degree } => schedule::tree(&self.group, root, degree),
-        }?;
+        let (tree, tag) = self.begin(gm, operation, (shape, root), value).await?;
+        let reduction = Reduction {
+            group: &self.group,
+            tree: &tree,
+            operation: operation.code(value),
+            value: value.bits(),
+            tag,
+            all,
+        };
+        Ok(gm.post_reduction(&reduction).await?)
+    }
+
+    /// A reduction begins: parent and children, and its tag.
+    async fn begin(
+        &mut self,
+        gm: &mut Gm,
+        operation: Operation,
+        (shape, root): (Shape, usize),
+        value: Value,
+    ) -> Result<(Tree, u32), CollectiveError> {
+        let tree = shape.tree(&self.group, root)?;
         // Refused by all members alike, before the first packet.
         operation.apply(value, value)?;
         let children = most_children(shape, self.group.size());
@@ -177,15 +195,44 @@ impl Nic {
         }
         let tag = self.next_tag;
         self.next_tag = tag.wrapping_add(1);
+        Ok((tree, tag))
+    }
+
+    /// Reduces the vectors of all members to one. The root gets the result, or `all` members; for the others it is over when it has been
+    /// posted. All values are of one type.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub async fn reduce_vector(
+        &mut self,
+        gm: &mut Gm,
+        operation: Operation,
+        (shape, root): (Shape, usize),
+        vector: Vector<'_>,
+        all: bool,
+    ) -> Result<Option<Vec<Value>>, CollectiveError> {
+        let elements = vector.values.len();
+        let first = vector.values.first().copied();
+        let value = first.ok_or(PostError::Elements { elements })?;
+        let (tree, tag) = self.begin(gm, operation, (shape, root), value).await?;
         let reduction = Reduction {
             group: &self.group,
             tree: &tree,
             operation: operation.code(value),
-            value: value.bits(),
+            value: 0,
             tag,
             all,
         };
-        Ok(gm.post_reduction(&reduction).await?)
+        let posted = gm.post_vector(&reduction, vector).await?;
+        if !all && self.group.rank() != root {
+            self.under_way += 1;
+            return Ok(None);
+        }
+        let completed = self.wait(gm, posted).await?;
+        let bits = gm.vector_result(self.group.own().port, &completed, elements)?;
+        Ok(Some(
+            bits.into_iter().map(|bits| value.with_bits(bits)).collect(),
+        ))
     }
 
     /// Gives every member the blocks of all, which have one length: in the order of the ranks.

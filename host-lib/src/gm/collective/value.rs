@@ -41,6 +41,13 @@ impl Value {
     }
 }
 
+impl Value {
+    /// The values that bytes one after another describe; `None` if they describe none.
+    pub(super) fn read_all(bytes: &[u8]) -> Option<Vec<Self>> {
+        bytes.chunks(Self::BYTES).map(Self::read).collect()
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

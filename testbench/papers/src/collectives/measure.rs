@@ -124,6 +124,7 @@ pub(super) fn reductions(
         shape,
         root: 0,
         all: false,
+        vector: None,
     };
     Settings {
         skew_ns: Some(skew_ns),
@@ -435,7 +436,7 @@ impl Setup<'_> {
             let deliveries = Deliveries::default();
             let records = deliveries.clone();
             let end = world.spawn(node, PROGRAM, move |gm| {
-                collective::run(gm, plan, deliveries)
+                collective::run(gm, plan, deliveries, None)
             });
             (end, records)
         };

@@ -1,13 +1,14 @@
 //! One engine over the operations that hosts execute and those that boards execute.
 
+use emulator::profile::costs::TrapCosts;
 use host_lib::gm::Gm;
 use host_lib::gm::collective::{
-    AllToAll, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Settings, Value,
-    buffer_bytes, channel_bytes,
+    AllToAll, Arithmetic, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Operation,
+    Settings, Shape, TrapUse, Value, Vector, buffer_bytes, channel_bytes,
 };
 use host_lib::mpi::{Config, Executor, GmSettings, GmTransport, Mpi};
 
-use super::{CollectiveWork, ExecutedOn, Layer};
+use super::{CollectiveWork, ExecutedOn, Layer, Traps, VectorWork};
 use lanigon_worlds::emp::text;
 
 /// Algorithm of an all-to-all broadcast.
@@ -63,8 +64,8 @@ impl Broadcast {
 pub(super) enum OperationOutcome {
     /// A barrier has none.
     None,
-    /// The result of a reduction; `None`: the member does not learn it.
-    Value(Option<Value>),
+    /// The result of a reduction, by element; `None`: the member does not learn it.
+    Values(Option<Vec<Value>>),
     /// The blocks of all members, by rank.
     Blocks(Vec<u8>),
 }
@@ -81,7 +82,13 @@ enum Library {
 }
 
 /// Executes the operations of a member.
-pub(super) struct CollectiveEngine(Library);
+pub(super) struct CollectiveEngine {
+    library: Library,
+    /// Use of the host by light interrupts.
+    traps: TrapUse,
+    /// Costs of the host's arithmetic and light interrupts.
+    costs: TrapCosts,
+}
 
 /// Bytes of host memory that an engine's buffers take.
 pub(super) fn memory_bytes(
@@ -107,7 +114,7 @@ impl CollectiveEngine {
         (layer, on): (Layer, ExecutedOn),
         group: Group,
         work: CollectiveWork,
-        limit_ns: u64,
+        (limit_ns, host): (u64, Option<Traps>),
     ) -> Result<Self, String> {
         if let Layer::Mpi { call_ns } = layer {
             return Self::mpi(gm, on, &group, call_ns, limit_ns).await;
@@ -120,7 +127,20 @@ impl CollectiveEngine {
             longest_bytes,
             limit_ns,
         };
-        Ok(Self(match on {
+        let costs = host
+            .as_ref()
+            .map_or_else(Default::default, |host| host.costs);
+        let traps = match (on, work) {
+            (
+                ExecutedOn::Nic,
+                CollectiveWork::Reduction {
+                    vector: Some(vector),
+                    ..
+                },
+            ) => enable(&mut gm, vector, host).await?,
+            _ => TrapUse::default(),
+        };
+        let library = match on {
             ExecutedOn::Host => {
                 let host = Host::new(&mut gm, group, settings).await.map_err(text)?;
                 Library::Host(gm, Box::new(host))
@@ -129,7 +149,19 @@ impl CollectiveEngine {
                 let nic = Nic::new(&mut gm, group, settings).await.map_err(text)?;
                 Library::Nic(gm, Box::new(nic))
             }
-        }))
+        };
+        Ok(Self {
+            library,
+            traps,
+            costs,
+        })
+    }
+
+    /// Number of light interrupts so far, and the time of the processor in them, in ps.
+    pub(super) fn traps(&self) -> (u64, u64) {
+        let (count, inside_ps) = self.traps.so_far();
+        let around = self.costs.entry + self.costs.exit;
+        (count, inside_ps + count * around.ps())
     }
 
     async fn mpi(
@@ -151,19 +183,23 @@ impl CollectiveEngine {
             ..Config::default()
         };
         let mpi = Mpi::with(transport.map_err(text)?, config).map_err(text)?;
-        Ok(Self(Library::Mpi(Box::new(mpi))))
+        Ok(Self {
+            library: Library::Mpi(Box::new(mpi)),
+            traps: TrapUse::default(),
+            costs: TrapCosts::default(),
+        })
     }
 
     /// GM's library, for processor time and the mapper's routes.
     pub(super) fn gm(&mut self) -> &mut Gm {
-        match &mut self.0 {
+        match &mut self.library {
             Library::Host(gm, _) | Library::Nic(gm, _) => gm,
             Library::Mpi(mpi) => mpi.transport_mut().gm_mut(),
         }
     }
 
     pub(super) async fn barrier(&mut self, algorithm: Barrier) -> Result<(), String> {
-        match &mut self.0 {
+        match &mut self.library {
             Library::Host(gm, host) => host.barrier(gm, algorithm).await.map_err(text),
             Library::Nic(gm, nic) => nic.barrier(gm, algorithm).await.map_err(text),
             Library::Mpi(mpi) => {
@@ -177,7 +213,7 @@ impl CollectiveEngine {
     pub(super) async fn execute(
         &mut self,
         work: CollectiveWork,
-        value: Value,
+        values: &[Value],
         block: &[u8],
     ) -> Result<OperationOutcome, String> {
         match work {
@@ -186,7 +222,8 @@ impl CollectiveEngine {
                 barrier.map(|()| OperationOutcome::None)
             }
             CollectiveWork::Reduction { .. } => {
-                self.reduce(work, value).await.map(OperationOutcome::Value)
+                let reduced = self.reduce(work, values).await;
+                reduced.map(OperationOutcome::Values)
             }
             CollectiveWork::AllToAll { algorithm, .. } => {
                 let all = self.all_to_all(algorithm, block).await;
@@ -199,19 +236,29 @@ impl CollectiveEngine {
     async fn reduce(
         &mut self,
         work: CollectiveWork,
-        value: Value,
-    ) -> Result<Option<Value>, String> {
+        values: &[Value],
+    ) -> Result<Option<Vec<Value>>, String> {
         let CollectiveWork::Reduction {
             operation,
             shape,
             root,
             all,
+            vector,
             ..
         } = work
         else {
             return Err(format!("{work:?} is no reduction"));
         };
-        match &mut self.0 {
+        if let Some(VectorWork { arithmetic, .. }) = vector {
+            let vector = Vector { values, arithmetic };
+            return self
+                .reduce_vector(operation, (shape, root), vector, all)
+                .await;
+        }
+        let [value] = *values else {
+            return Err("a reduction of one value".into());
+        };
+        let result = match &mut self.library {
             Library::Host(..) if all => {
                 Err("only boards give the result of a reduction to all".into())
             }
@@ -228,11 +275,34 @@ impl CollectiveEngine {
                 result.map_err(text)
             }
             Library::Mpi(_) => Err(BARRIERS_ONLY.into()),
+        };
+        Ok(result?.map(|value| vec![value]))
+    }
+
+    async fn reduce_vector(
+        &mut self,
+        operation: Operation,
+        place: (Shape, usize),
+        vector: Vector<'_>,
+        all: bool,
+    ) -> Result<Option<Vec<Value>>, String> {
+        let operand_ns = self.costs.operand.ps() / 1000;
+        match &mut self.library {
+            Library::Host(gm, host) => {
+                let values = vector.values;
+                let result = host.reduce_vector(gm, operation, place, values, operand_ns);
+                result.await.map_err(text)
+            }
+            Library::Nic(gm, nic) => {
+                let result = nic.reduce_vector(gm, operation, place, vector, all);
+                result.await.map_err(text)
+            }
+            Library::Mpi(_) => Err(BARRIERS_ONLY.into()),
         }
     }
 
     async fn all_to_all(&mut self, algorithm: Broadcast, block: &[u8]) -> Result<Vec<u8>, String> {
-        match &mut self.0 {
+        match &mut self.library {
             Library::Host(gm, host) => {
                 let found = algorithm.on_host();
                 let found = found.ok_or_else(|| algorithm.not_on("hosts"))?;
@@ -249,12 +319,25 @@ impl CollectiveEngine {
 
     /// Waits until everything has left.
     pub(super) async fn flush(&mut self) -> Result<(), String> {
-        match &mut self.0 {
+        match &mut self.library {
             Library::Host(gm, host) => host.flush(gm).await.map_err(text),
             Library::Nic(gm, nic) => nic.flush(gm).await.map_err(text),
             Library::Mpi(mpi) => mpi.finalize().await.map(drop).map_err(text),
         }
     }
+}
+
+/// Enables vectors, and has the host compute if it is to.
+async fn enable(gm: &mut Gm, vector: VectorWork, host: Option<Traps>) -> Result<TrapUse, String> {
+    if vector.arithmetic == Arithmetic::Nic {
+        gm.enable_vectors().await.map_err(text)?;
+        return Ok(TrapUse::default());
+    }
+    let host = host.ok_or("no host computes for this member")?;
+    let (window, system) = (host.machine.clone().into(), Box::new(host.machine));
+    let operand_ns = host.costs.operand.ps() / 1000;
+    let traps = gm.compute_in_traps((window, system), operand_ns).await;
+    traps.map_err(text)
 }
 
 /// Operations of message passing have a program of their own.

@@ -1,13 +1,16 @@
 //! Collective operations of a scenario: programs that execute one many times.
 
 use defs::gm::collective::CHILD_LIMIT;
+use defs::gm::vector::ELEMENT_LIMIT;
 use host_lib::gm::collective::{
-    Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
+    Arithmetic, Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
 };
 
 use super::skew::{SKEWS, Skew};
 use super::workload::Collective;
-use super::{Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type};
+use super::{
+    Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type, VectorWork,
+};
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -53,6 +56,11 @@ const OPERATIONS: [(&str, Operation); 5] = [
 
 const TYPES: [(&str, Type); 2] = [("integer", Type::Integer), ("float", Type::Float)];
 
+const ARITHMETICS: [(&str, Arithmetic); 2] = [
+    ("nic", Arithmetic::Nic),
+    ("fast-trap", Arithmetic::FastTrap),
+];
+
 const PLACES: [(&str, ExecutedOn); 2] = [("host", ExecutedOn::Host), ("nic", ExecutedOn::Nic)];
 
 keys! {
@@ -61,28 +69,28 @@ keys! {
         "algorithm",
         Choice(const { &names(&ALGORITHMS) }),
         "the first",
-        "barrier: pairwise-exchange, gather-broadcast; reduction: binomial, tree; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs concurrent-broadcasting",
+        "barrier: the first two; reduction: the next two; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs the last",
     );
     ON = key("on", Choice(const { &names(&PLACES) }), "host", "where it is executed");
     PER_NODE = key(
         "per_node",
         Integer(1, MOST_PER_NODE as u64),
         "1",
-        "members of each node, with own ports and successive ranks; the root is its first one",
+        "members of each node, with successive ranks; the root is its first one",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
     BYTES = need(
         "bytes",
         Integer(0, MOST_BLOCK_BYTES),
-        "all-to-all-broadcast: length of a block; random-collectives: the longest",
+        "length of a block; random-collectives: the longest",
     );
     DEGREE = key(
         "degree",
         Integer(1, 255),
         "2",
-        "gather-broadcast, tree: children of a node; reduction on the NIC: up to 9",
+        "children of a node; reduction on the NIC: up to 9",
     );
-    ROOT = key("root", NodeOf, "the first one", "gather-broadcast, reduction: the root of the tree");
+    ROOT = key("root", NodeOf, "the first one", "the root of the tree");
     OPERATION = key(
         "operation",
         Choice(const { &names(&OPERATIONS) }),
@@ -93,7 +101,19 @@ keys! {
         "type",
         Choice(const { &names(&TYPES) }),
         "integer",
-        "reduction: values of 64 bits; and, or are for integers",
+        "reduction of 64 bits; and, or: integers",
+    );
+    ELEMENTS = key(
+        "elements",
+        Integer(1, ELEMENT_LIMIT as u64),
+        "none",
+        "reduction: vectors of so many elements (docs/fast-trap.md)",
+    );
+    ARITHMETIC = key(
+        "arithmetic",
+        Choice(const { &names(&ARITHMETICS) }),
+        "nic",
+        "of vectors on the NIC: where it is done",
     );
     ALL = key(
         "all",
@@ -106,7 +126,7 @@ keys! {
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which nodes compute longer or shorter at random",
+        "percentage by which computations vary at random",
     );
     SKEW_US = key(
         "skew_us",
@@ -267,7 +287,30 @@ fn reduction(
             per_node * root(table, nodes, members)?
         },
         all,
+        vector: vector(table, on)?,
     })
+}
+
+/// Vectors, if the values are some.
+fn vector(table: &mut Table<'_>, on: ExecutedOn) -> Result<Option<VectorWork>, ScenarioError> {
+    let elements = table.find(&ELEMENTS);
+    let elements = elements.map(|item| item.integer(1..=u64::from(ELEMENT_LIMIT)));
+    let elements = elements.transpose()?;
+    let item = table.find(&ARITHMETIC);
+    let arithmetic = item
+        .as_ref()
+        .map(|item| item.choice("arithmetic", &ARITHMETICS));
+    let arithmetic = arithmetic.transpose()?;
+    match (elements, arithmetic, item) {
+        (None, None, _) => Ok(None),
+        (_, Some(_), Some(item)) if on == ExecutedOn::Host => {
+            Err(item.place.refuse("without on = \"nic\" the hosts compute"))
+        }
+        (elements, arithmetic, _) => Ok(Some(VectorWork {
+            elements: elements.unwrap_or(1),
+            arithmetic: arithmetic.unwrap_or_default(),
+        })),
+    }
 }
 
 /// Refuses a binomial tree whose root has more children than a board knows.

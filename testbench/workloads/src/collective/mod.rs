@@ -9,8 +9,10 @@ mod workload;
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
+use emulator::host::machine::Machine;
+use emulator::profile::costs::TrapCosts;
 use host_lib::gm::Gm;
-use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value};
+use host_lib::gm::collective::{Arithmetic, Barrier, Endpoint, Group, Operation, Shape, Value};
 use host_lib::window::System;
 
 pub use engine::Broadcast;
@@ -18,7 +20,7 @@ use engine::{CollectiveEngine, OperationOutcome};
 pub(crate) use keys::read_skew;
 pub(crate) use skew::SKEWS;
 pub use skew::{Delays, Skew};
-pub use summary::CollectiveUse;
+pub use summary::{CollectiveUse, TrapShare};
 pub use workload::{KIND, Rounds};
 
 use lanigon_worlds::emp::text;
@@ -80,6 +82,30 @@ pub enum Type {
     Float,
 }
 
+/// Vectors of a reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VectorWork {
+    /// Number of elements.
+    pub elements: usize,
+    /// The processor that computes, of reductions on boards.
+    pub arithmetic: Arithmetic,
+}
+
+impl VectorWork {
+    /// Whether hosts compute for boards.
+    pub(super) fn traps(self) -> bool {
+        self.arithmetic == Arithmetic::FastTrap
+    }
+}
+
+/// Another hold on a member's host, for the handler of light interrupts, and costs of the host.
+pub struct Traps {
+    /// The host.
+    pub machine: Machine,
+    /// Costs.
+    pub costs: TrapCosts,
+}
+
 /// The operation of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectiveWork {
@@ -97,6 +123,8 @@ pub enum CollectiveWork {
         root: usize,
         /// Whether all members get the result; then the root is the first one.
         all: bool,
+        /// The values are vectors; `None`: they are single ones.
+        vector: Option<VectorWork>,
     },
     /// An all-to-all broadcast.
     AllToAll {
@@ -117,7 +145,9 @@ impl CollectiveWork {
     fn longest_bytes(self, members: usize) -> usize {
         match self {
             Self::Barrier(_) => 0,
-            Self::Reduction { .. } => Value::BYTES,
+            Self::Reduction { vector, .. } => {
+                Value::BYTES * vector.map_or(1, |vector| vector.elements)
+            }
             Self::AllToAll { algorithm, bytes } => algorithm.longest_bytes(members, bytes),
             Self::Random { bytes } => {
                 let blocks = Broadcast::RecursiveDoubling.longest_bytes(members, bytes);
@@ -192,6 +222,14 @@ impl Settings {
         found.copied().unwrap_or_default()
     }
 
+    /// The vectors of the reductions, if there are any.
+    pub(super) const fn vector(&self) -> Option<VectorWork> {
+        match self.work {
+            CollectiveWork::Reduction { vector, .. } => vector,
+            _ => None,
+        }
+    }
+
     /// Longest wait of a member for an event, in ns: others may compute meanwhile.
     fn patience_ns(&self) -> u64 {
         let longest = self.compute_ns.iter().max().copied().unwrap_or_default();
@@ -216,6 +254,10 @@ pub struct Round {
     pub began_ps: u64,
     /// Time of the call's return.
     pub ended_ps: u64,
+    /// Light interrupts since the round before.
+    pub traps: u64,
+    /// Time of the processor in them.
+    pub trap_ps: u64,
 }
 
 /// The part of one member.
@@ -294,17 +336,38 @@ impl CollectivePlan {
         work.in_round(on, self.seed, self.members.len(), round)
     }
 
-    /// The value and the block that a rank gives in a round; those that the operation does not take are zero and empty.
-    fn given(&self, work: CollectiveWork, rank: usize, round: u64) -> (Value, Vec<u8>) {
+    /// The values and the block that a rank gives in a round; those that the operation does not take are empty.
+    fn given(&self, work: CollectiveWork, rank: usize, round: u64) -> (Vec<Value>, Vec<u8>) {
         match work {
-            CollectiveWork::Reduction { of, .. } => (self.value(of, rank, round), Vec::new()),
+            CollectiveWork::Reduction { of, vector, .. } => {
+                let elements = vector.map_or(1, |vector| vector.elements);
+                let value = |element| self.element(work, of, (rank, round, element));
+                ((0..elements as u64).map(value).collect(), Vec::new())
+            }
             CollectiveWork::AllToAll { bytes, .. } => {
                 let block = self.block(bytes, rank, round).collect();
-                (Value::Integer(0), block)
+                (Vec::new(), block)
             }
-            CollectiveWork::Barrier(_) | CollectiveWork::Random { .. } => {
-                (Value::Integer(0), Vec::new())
+            CollectiveWork::Barrier(_) | CollectiveWork::Random { .. } => (Vec::new(), Vec::new()),
+        }
+    }
+
+    /// An element that a rank gives to the reduction of a round. Sums of those that hosts add are rounded: the order of the additions
+    /// matters.
+    fn element(
+        &self,
+        work: CollectiveWork,
+        of: Type,
+        (rank, round, element): (usize, u64, u64),
+    ) -> Value {
+        let place = round ^ element << 40;
+        match of {
+            Type::Float if is_ordered(self.settings.on, work) => {
+                let bits = mixed(self.seed, rank as u64, place);
+                let scale = 2_f64.powi((bits % 60) as i32 - 30);
+                Value::Float((bits >> 11) as f64 * scale - (bits >> 40) as f64)
             }
+            _ => self.value(of, rank, place),
         }
     }
 
@@ -326,6 +389,17 @@ impl CollectivePlan {
     }
 }
 
+/// Whether the values of children are combined in the order of the tree: with vectors on hosts or by hosts. Boards take them as they come.
+const fn is_ordered(on: ExecutedOn, work: CollectiveWork) -> bool {
+    match work {
+        CollectiveWork::Reduction {
+            vector: Some(vector),
+            ..
+        } => matches!(on, ExecutedOn::Host) || matches!(vector.arithmetic, Arithmetic::FastTrap),
+        _ => false,
+    }
+}
+
 /// A number that depends on all bits of three.
 const fn mixed(a: u64, b: u64, c: u64) -> u64 {
     let mut bits = a ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ c.rotate_left(32);
@@ -341,13 +415,20 @@ const fn mixed(a: u64, b: u64, c: u64) -> u64 {
 ///
 /// # Errors
 /// An operation fails, or its result is wrong.
-pub async fn run(mut gm: Gm, plan: CollectivePlan, deliveries: Deliveries) -> Result<(), String> {
+pub async fn run(
+    mut gm: Gm,
+    plan: CollectivePlan,
+    deliveries: Deliveries,
+    traps: Option<Traps>,
+) -> Result<(), String> {
     let group = plan.group()?;
     let settings = &plan.settings;
     gm.open(group.own().port).await.map_err(text)?;
     let limit_ns = settings.patience_ns();
     let place = (settings.layer, settings.on);
-    let mut engine = CollectiveEngine::new(gm, place, group, settings.work, limit_ns).await?;
+    let mut engine =
+        CollectiveEngine::new(gm, place, group, settings.work, (limit_ns, traps)).await?;
+    let mut traps_before = (0, 0);
     let gm = engine.gm();
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
@@ -378,17 +459,21 @@ pub async fn run(mut gm: Gm, plan: CollectivePlan, deliveries: Deliveries) -> Re
             engine.gm().system_mut().compute(late_ns).await;
         }
         let work = plan.work_in(round);
-        let (value, block) = plan.given(work, plan.rank, round);
+        let (values, block) = plan.given(work, plan.rank, round);
         let began_ps = engine.gm().system().now_ps();
-        let result = engine.execute(work, value, &block).await;
+        let result = engine.execute(work, &values, &block).await;
         let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
         let ended_ps = engine.gm().system().now_ps();
+        let traps = engine.traps();
         check(&plan, work, round, &result)?;
         let round = Round {
             process: plan.process,
             began_ps,
             ended_ps,
+            traps: traps.0 - traps_before.0,
+            trap_ps: traps.1 - traps_before.1,
         };
+        traps_before = traps;
         deliveries.record(|Rounds(rounds)| rounds.push(round));
     }
     engine.flush().await
@@ -414,20 +499,14 @@ fn check(
     match (work, result) {
         (
             CollectiveWork::Reduction {
-                operation,
-                of,
-                root,
-                all: to_all,
-                ..
+                root, all: to_all, ..
             },
-            OperationOutcome::Value(found),
+            OperationOutcome::Values(found),
         ) => {
-            let mut values = ranks.map(|rank| Ok(plan.value(of, rank, round)));
-            let first = values.next().unwrap_or(Err(String::new()));
-            let all = values.fold(first, |sum, value| {
-                operation.apply(sum?, value?).map_err(text)
-            });
-            let expected = Some(all?).filter(|_| to_all || plan.rank == root);
+            let expected = match to_all || plan.rank == root {
+                true => Some(expected(plan, work, round)?),
+                false => None,
+            };
             match *found == expected {
                 true => Ok(()),
                 false => Err(format!("round {round} gives {found:?}, not {expected:?}")),
@@ -445,4 +524,50 @@ fn check(
         (CollectiveWork::Barrier(_), OperationOutcome::None) => Ok(()),
         (work, _) => Err(format!("round {round}: {work:?} gives {result:?}")),
     }
+}
+
+/// The result of a reduction: the values in the order of the ranks, or, where the order matters, along the tree.
+fn expected(plan: &CollectivePlan, work: CollectiveWork, round: u64) -> Result<Vec<Value>, String> {
+    let CollectiveWork::Reduction {
+        operation,
+        shape,
+        root,
+        ..
+    } = work
+    else {
+        return Err("no reduction".into());
+    };
+    let add = |sum: &mut Vec<Value>, others: &[Value]| {
+        for (own, other) in sum.iter_mut().zip(others) {
+            *own = operation.apply(*own, *other).map_err(text)?;
+        }
+        Ok::<_, String>(())
+    };
+    if !is_ordered(plan.settings.on, work) {
+        let mut sum = plan.given(work, 0, round).0;
+        for rank in 1..plan.members.len() {
+            add(&mut sum, &plan.given(work, rank, round).0)?;
+        }
+        return Ok(sum);
+    }
+    // Each rank's parent has joined the tree before it: the last ranks of this list are leaves.
+    let mut order = vec![root];
+    let mut children = vec![Vec::new(); plan.members.len()];
+    let mut at = 0;
+    while let Some(&rank) = order.get(at) {
+        let group = Group::new(&plan.members, plan.members[rank]).map_err(text)?;
+        children[rank] = shape.children(&group, root).map_err(text)?;
+        order.extend(&children[rank]);
+        at += 1;
+    }
+    let mut sums = vec![Vec::new(); plan.members.len()];
+    for rank in order.into_iter().rev() {
+        let mut sum = plan.given(work, rank, round).0;
+        for child in &children[rank] {
+            let others: &Vec<Value> = &sums[*child];
+            add(&mut sum, others)?;
+        }
+        sums[rank] = sum;
+    }
+    Ok(std::mem::take(&mut sums[root]))
 }

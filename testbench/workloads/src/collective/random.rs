@@ -58,6 +58,7 @@ pub(super) fn work(on: ExecutedOn, bytes: usize, members: usize, seed: u64) -> C
                 shape,
                 root,
                 all,
+                vector: None,
             }
         }
         _ => {

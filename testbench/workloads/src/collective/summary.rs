@@ -26,6 +26,18 @@ pub struct CollectiveUse {
     pub period_us: f64,
     /// Mean time of a member inside a call, which the host's processor spends on it, in us.
     pub cpu_us: f64,
+    /// Light interrupts in which hosts have computed; none without reductions of vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traps: Option<TrapShare>,
+}
+
+/// Use of the hosts by light interrupts.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct TrapShare {
+    /// Their number.
+    pub count: u64,
+    /// Mean time of a member's processor for each round, in us.
+    pub cpu_us: f64,
 }
 
 impl CollectiveUse {
@@ -67,6 +79,13 @@ impl CollectiveUse {
         times.sort_unstable();
         let us = |ps: u64, count: usize| ps as f64 / 1e6 / count.max(1) as f64;
         let place = |percent: usize| times[(rounds * percent).div_ceil(100).max(1) - 1];
+        let all = || members.iter().flat_map(|member| &member[..rounds]);
+        let count = all().map(|one| one.traps).sum();
+        let trap_ps = all().map(|one| one.trap_ps).sum();
+        let traps = (count > 0).then(|| TrapShare {
+            count,
+            cpu_us: us(trap_ps, rounds * members.len()),
+        });
         let result = Self {
             program: program.to_owned(),
             on: on.name(),
@@ -77,6 +96,7 @@ impl CollectiveUse {
             p99_us: us(place(99), 1),
             period_us: us(last - first, rounds - 1),
             cpu_us: us(inside_ps, rounds * members.len()),
+            traps,
         };
         Some((result, early))
     }
@@ -91,8 +111,13 @@ impl Outcome for CollectiveUse {
 impl CollectiveUse {
     /// The results in one line.
     fn line(&self) -> String {
+        let traps = self.traps.as_ref().filter(|traps| traps.count > 0);
+        let traps = traps.map_or_else(String::new, |traps| {
+            let (count, cpu_us) = (grouped(traps.count), traps.cpu_us);
+            format!("; {count} traps, {cpu_us:.2} us of a host for each round")
+        });
         format!(
-            "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
+            "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call{traps}",
             self.program,
             self.on,
             self.members,

@@ -3,6 +3,9 @@
 use host_lib::gm::Gm;
 use std::sync::Arc;
 
+use defs::gm::vector::VECTORS_END;
+use emulator::lanai::board::Lanai;
+use emulator::sim::node::Node;
 use emulator::value_struct;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::scenario::Scenario;
@@ -11,7 +14,9 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::{CollectivePlan, CollectiveUse, ExecutedOn, Round, Settings, keys, run};
+use super::{
+    CollectivePlan, CollectiveUse, ExecutedOn, Round, Settings, Traps, VectorWork, keys, run,
+};
 
 /// Collective operations over GM.
 pub const KIND: WorkloadType = WorkloadType {
@@ -44,7 +49,9 @@ pub struct Rounds(pub Vec<Round>);
 value_struct!(Round {
     process: process,
     began_ps: began_ps,
-    ended_ps: ended_ps
+    ended_ps: ended_ps,
+    traps: traps,
+    trap_ps: trap_ps
 });
 value_struct!(Rounds { 0: rounds });
 
@@ -56,6 +63,32 @@ impl Collective {
         } = self.settings;
         let members = self.nodes.len() * per_node;
         work.in_round(on, seed, members, round).root()
+    }
+}
+
+/// The image with reductions of vectors.
+const VECTOR_IMAGE: &str = "gm-vectors";
+
+impl Collective {
+    /// Boards that reduce vectors have the image and the memory for it, and one member each.
+    fn check_vectors(&self, scenario: &Scenario) -> Result<(), String> {
+        let Settings { on, per_node, .. } = self.settings;
+        if on == ExecutedOn::Host || self.settings.vector().is_none() {
+            return Ok(());
+        }
+        if per_node > 1 {
+            return Err("vectors have one member on each node: per_node = 1".into());
+        }
+        for node in &self.nodes {
+            let node = &scenario.nodes[*node];
+            if node.image.name != VECTOR_IMAGE || node.sram_bytes() < VECTORS_END {
+                return Err(format!(
+                    "vectors need image = \"{VECTOR_IMAGE}\" and 2 MB of memory on the board of node {}",
+                    node.name
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -85,6 +118,7 @@ impl Workload for Collective {
 
     /// The members of one node need a way to each other: boards know it, messages need a crossbar that sends them back.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        self.check_vectors(scenario)?;
         if self.settings.per_node == 1 || self.settings.on == ExecutedOn::Nic {
             return Ok(());
         }
@@ -125,9 +159,12 @@ impl Workload for Collective {
         let members: Vec<_> = (0..self.nodes.len() * per_node).map(rounds).collect();
         let (name, seed) = (records.name, records.seed);
         let found = CollectiveUse::from_records(name, on, |round| self.root(seed, round), &members);
-        let Some((outcome, early)) = found else {
+        let Some((mut outcome, early)) = found else {
             return (None, Vec::new());
         };
+        if self.settings.vector().is_some() {
+            outcome.traps.get_or_insert_default();
+        }
         let problem = early.first().map(|round| {
             let count = early.len();
             format!(
@@ -144,7 +181,25 @@ struct CollectiveJob {
     plans: Vec<CollectivePlan>,
 }
 
+impl CollectiveJob {
+    /// Whether hosts compute for boards.
+    fn has_traps(&self) -> bool {
+        let traps = |plan: &CollectivePlan| plan.settings.vector().is_some_and(VectorWork::traps);
+        self.plans.iter().any(traps)
+    }
+}
+
 impl Job for CollectiveJob {
+    fn prepare(&self, node: &mut Node, _index: u16) {
+        if self.has_traps() {
+            let costs = node.programs.costs().with_light_interrupts();
+            node.set_host_costs(&costs);
+            if let Some(board) = node.try_board_mut::<Lanai>() {
+                board.fabric.timing.host = costs;
+            }
+        }
+    }
+
     fn operations(&self) -> usize {
         self.plans.len()
     }
@@ -154,7 +209,11 @@ impl Job for CollectiveJob {
             let gm = process.boot_gm().await;
             process.share(gm.as_ref().ok())?;
             let plan = self.plans.first().ok_or("a program without a member")?;
-            run(gm?, plan.clone(), process.deliveries.clone()).await
+            let traps = Traps {
+                machine: process.machine(),
+                costs: process.costs().trap,
+            };
+            run(gm?, plan.clone(), process.deliveries.clone(), Some(traps)).await
         })
     }
 
@@ -165,7 +224,7 @@ impl Job for CollectiveJob {
     fn run_further<'a>(&'a self, place: usize, gm: Gm, process: HostProcess<'a>) -> Running<'a> {
         Box::pin(async move {
             let plan = self.plans.get(1 + place).ok_or("no such member")?;
-            let done = run(gm, plan.clone(), process.deliveries.clone()).await;
+            let done = run(gm, plan.clone(), process.deliveries.clone(), None).await;
             let mut records = process.deliveries.records();
             records.operations_left = records.operations_left.saturating_sub(1);
             done

@@ -283,6 +283,8 @@ async fn lead(
     engine.await_answer().await?;
     let ended_ps = engine.system().now_ps();
     let round = Round {
+        traps: 0,
+        trap_ps: 0,
         process: place,
         began_ps,
         ended_ps,

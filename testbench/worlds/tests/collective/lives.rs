@@ -273,6 +273,7 @@ impl Member {
                 shape,
                 root,
                 all,
+                ..
             } => {
                 let tree = match shape {
                     Shape::Binomial => schedule::binomial(&own, root),

@@ -27,6 +27,7 @@ mod race;
 mod races;
 mod runs;
 mod started;
+mod vectors;
 
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::simulation::result::RunSummary;
