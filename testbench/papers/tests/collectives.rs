@@ -139,6 +139,7 @@ fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
                 shape: Shape::Binomial,
                 root: 0,
                 all: false,
+                vector: None,
             };
             check_path((setup, on), reduction, 3..=3);
             let algorithm = Broadcast::RecursiveDoubling;
