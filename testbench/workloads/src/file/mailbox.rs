@@ -139,7 +139,7 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Whether another message can be sent.
+    /// True if there is a buffer for another message.
     pub(super) const fn can_send(&self) -> bool {
         !self.free.is_empty()
     }
