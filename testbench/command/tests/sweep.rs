@@ -292,6 +292,7 @@ fn examples_are_right() {
         ("dynamic", "180"),
         ("fast-trap", "54"),
         ("fast-trap-costs", "36"),
+        ("file-server", "36"),
         ("flow-control", "48"),
         ("gm-tigon2", "75"),
         ("goodput", "7"),

@@ -35,13 +35,13 @@ keys! {
         "interface",
         Choice(const { &names(&INTERFACES) }),
         "sockets",
-        "what the program uses: sockets, in one network of all such programs, or MPI",
+        "sockets, in one network of all such programs, or MPI",
     );
     APART = key(
         "apart_us",
         Number(0.0, 1e9),
         "1000",
-        "sockets: each rank of the network begins so long after the one before",
+        "sockets: each rank begins so long after the one before",
     );
     PER_NODE = key(
         "per_node",

@@ -7,6 +7,7 @@
 pub mod atomic;
 pub mod collective;
 pub mod dsm;
+pub mod file;
 pub mod linux;
 pub mod mpi;
 pub mod multicast;
@@ -25,6 +26,7 @@ pub const ALL: Workloads = Workloads(&[
     &atomic::KIND,
     &mpi::KIND,
     &dsm::KIND,
+    &file::KIND,
     &linux::KIND,
     &lanigon_processes::KIND,
 ]);

@@ -258,7 +258,7 @@ impl<N: Nic> Gm<N> {
         self.set_acked_count(acked);
     }
 
-    /// Gives the records that were kept to whoever comes first.
+    /// Makes the records free that were kept.
     #[cold]
     #[inline(never)]
     pub(super) fn free_kept_records(&mut self) {

@@ -32,7 +32,7 @@ use crate::{CpuMachines, LAYOUT};
 
 const RX: Region = LAYOUT.rx_region();
 
-/// What a packet has before its payload stands in front of the buffer's end: frames start at multiples of 64.
+// Headers do not pass the buffer's end: frames start at multiples of 64.
 const _: () = assert!(FRAME_HEADER_BYTES + HEADER_BYTES + atomic::ASK_BYTES <= 64);
 const _: () = assert!(RX.limit().is_multiple_of(64) && RX.base().is_multiple_of(64));
 

@@ -39,14 +39,14 @@ const REPLIES: [(&str, bool); 2] = [("event", false), ("memory", true)];
 
 keys! {
     NODES = need("nodes", NodesOf, "the members, by rank");
-    HOMES = key("homes", NodesOf, "the members", "atomics: the nodes whose words are changed");
+    HOMES = key("homes", NodesOf, "the members", "atomics: nodes whose words change");
     HOME = key("home", NodeOf, "the first member", "lock: the node with the word of the lock");
     WORDS = key("words", Integer(1, MOST_WORDS as u64), "4", "atomics: words of each home");
     WHICH = key(
         "operations",
         Choice(const { &names(&OPERATIONS) }),
         "random",
-        "atomics: compare-swap compares with the value that the member saw last, compare-swap-miss with one that never occurs",
+        "atomics: compare-swap expects the value seen last, compare-swap-miss one that never occurs",
     );
     ON = key("on", Choice(const { &names(&EXECUTORS) }), "nic", "who executes the operations");
     WAIT = key(
@@ -59,33 +59,33 @@ keys! {
         "reply",
         Choice(const { &names(&REPLIES) }),
         "event",
-        "on boards: a member gets a result by an event or by a word in its memory",
+        "on boards: where a result comes",
     );
     MUTEX = key(
         "mutex",
         Flag,
         "false",
-        "on boards: operations are kept apart from the accesses of hosts to the words",
+        "on boards: kept apart from accesses of hosts",
     );
     COUNT = key(
         "count",
         Integer(1, 1_000_000),
         "100",
-        "atomics: operations of each member; lock: how often each acquires it",
+        "operations of each member, or uses of the lock",
     );
     WARM_UP = key(
         "warm_up",
         Integer(0, 999_999),
         "0",
-        "of these, not counted in the times; fewer than `count`",
+        "of these, without times; fewer than `count`",
     );
     COUNTER = key(
         "counter",
         Flag,
         "false",
-        "other homes than members count the iterations of a loop, once they have computed for 100 ms",
+        "other homes than members count iterations of a loop",
     );
-    HOLD_US = key("hold_us", Number(0.0, LONGEST_US), "0", "lock: for so long a member holds it");
+    HOLD_US = key("hold_us", Number(0.0, LONGEST_US), "0", "lock: how long it is held");
     THINK_US = key(
         "think_us",
         Number(0.0, LONGEST_US),
@@ -96,7 +96,7 @@ keys! {
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which each pause is longer or shorter at random",
+        "percentage by which pauses vary at random",
     );
 }
 

@@ -21,7 +21,7 @@ use crate::collective::ExecutedOn;
 /// Atomic operations, alone or for a lock.
 pub const KIND: WorkloadType = WorkloadType {
     names: &["atomics", "lock"],
-    about: "Atomic operations over GM on words of nodes; a lock over these, acquired and released (docs/gm.md).",
+    about: "Atomic operations over GM; a lock over these (docs/gm-atomics.md).",
     keys: keys::KEYS,
     results: "atomics",
     read: |name, table, nodes| Ok(Arc::new(keys::read(name, table, nodes)?)),

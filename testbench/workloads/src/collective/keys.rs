@@ -76,7 +76,7 @@ keys! {
         "per_node",
         Integer(1, MOST_PER_NODE as u64),
         "1",
-        "members of each node, with successive ranks; the root is its first one",
+        "members of each node, with successive ranks",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
     BYTES = need(
@@ -144,7 +144,7 @@ keys! {
         "last_late_us",
         Number(0.0, LONGEST_US),
         "0",
-        "the last of `nodes` comes so much later to each round",
+        "the last of `nodes` comes so much later",
     );
 }
 

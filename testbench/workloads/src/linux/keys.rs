@@ -14,7 +14,7 @@ use lanigon_worlds::scenario::table::{Item, Table};
 const LONGEST_SILENCE_S: u64 = 3600;
 
 keys! {
-    NODES = need("nodes", NodesOf, "their hosts run a Linux each; `host_memory_mb` is the memory of the guest");
+    NODES = need("nodes", NodesOf, "each runs Linux, in `host_memory_mb`");
     SCRIPT = need(
         "script",
         Text,
@@ -26,7 +26,7 @@ keys! {
         "options",
         Texts,
         "none",
-        "for the kernel's command line, such as parameters of the driver: `acenic.rx_coal_tick=100`",
+        "for the kernel's command line, such as `acenic.rx_coal_tick=100`",
     );
     PROCESSOR = key(
         "processor",
@@ -38,7 +38,7 @@ keys! {
         "silence_s",
         Integer(1, LONGEST_SILENCE_S),
         "120",
-        "a guest that neither waits nor uses the board for so long of wall time hangs: the run ends",
+        "wall time after which a guest that neither waits nor uses the board hangs",
     );
 }
 

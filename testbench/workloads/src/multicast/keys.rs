@@ -44,25 +44,25 @@ keys! {
         "tree",
         Choice(const { &names(&SHAPES) }),
         "optimal",
-        "the best tree of the postal model for `lambda`, a binomial tree, or the root sends to all",
+        "optimal: of the postal model for `lambda`; star: the root sends to all",
     );
     LAMBDA = key(
         "lambda",
         Integer(1, MOST_MEMBERS),
         "2",
-        "time until a receiver can send on, in times between two sends (dissertation-051)",
+        "time until a receiver sends on, in times between two sends",
     );
     SEND = key(
         "send",
         Choice(const { &names(&SENDS) }),
         "multi-send with FM, else unicast",
-        "who copies a message for several nodes, the board or the host",
+        "who copies messages: the board or the host",
     );
     PIPELINED = key(
         "pipelined",
         Flag,
         "false",
-        "over FM: nodes send on each packet when it comes, not whole messages",
+        "over FM: nodes send on packets, not whole messages",
     );
     BYTES = need("bytes", Integer(0, MOST_BYTES as u64), "length of a message");
     ROUNDS = key("rounds", Integer(1, MOST_ROUNDS), "100", "how often for each leaf that answers");

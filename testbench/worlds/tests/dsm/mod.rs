@@ -405,6 +405,7 @@ fn a_forgotten_write_notice_is_found() {
                 settings: Settings {
                     protocol,
                     diffs: Diffs::Handler,
+                    notices: Notices::Carried,
                     mistake: Some(Mistake::ForgetNotice(seed % 8)),
                     ..random.settings
                 },

@@ -13,6 +13,7 @@ mod counted;
 mod dsm;
 mod examples;
 mod faults;
+mod file_server;
 mod forms;
 pub(super) mod gm;
 mod gm_mapper;
