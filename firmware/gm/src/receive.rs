@@ -407,6 +407,10 @@ impl<N: Nic> Gm<N> {
             flags = flags & !F_OPEN | F_REFUSED | kind << REFUSAL_SHIFT;
         }
         self.answer_again(packet.connection, flags, kind, packet.sequence);
+        if N::ROLE.sends() {
+            // Refused packets come again, perhaps without a pause: then a tick looks for the posts that end it.
+            self.start_timer();
+        }
         false
     }
 

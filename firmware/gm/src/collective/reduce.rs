@@ -406,7 +406,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The reduction with the oldest tag among some of a port, a bit for each, at least one.
-    fn oldest(&self, port: PortBlock, among: u32) -> Instance {
+    pub(super) fn oldest(&self, port: PortBlock, among: u32) -> Instance {
         let mut oldest = Instance { port, number: 0 };
         let (mut left, mut number, mut tag) = (among, 0, None);
         while left != 0 {

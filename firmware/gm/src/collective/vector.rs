@@ -308,15 +308,19 @@ impl<N: Nic> Gm<N> {
         known && instance.words().state(self) == state
     }
 
-    /// Begins the request of a reduction that waits for the host.
+    /// Begins the request of a reduction that waits for the host, of a port the oldest one: its value is the one that parents wait for.
     fn next_request(&mut self) {
         for at in 0..PORT_COUNT {
             let port = port_block(at);
+            let mut waiting = 0;
             for number in 0..DESCRIPTOR_COUNT {
-                let instance = Instance { port, number };
-                if self.request_port().is_none() && self.is_under_way(instance, HOST_AWAITED) {
-                    self.begin_request(instance);
+                if self.is_under_way(Instance { port, number }, HOST_AWAITED) {
+                    waiting |= 1 << number;
                 }
+            }
+            if waiting != 0 && self.request_port().is_none() {
+                let instance = self.oldest(port, waiting);
+                self.begin_request(instance);
             }
         }
     }
