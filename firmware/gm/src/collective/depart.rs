@@ -239,18 +239,20 @@ impl<N: Nic> Gm<N> {
             // It was given up and has kept its number.
             self.prepare_packet(record);
         }
-        if self.waiting_ports() != 0 {
-            return self.keep_record(record);
-        }
         record.set_next(self, free);
         self.set_free_packets(record);
+        if self.waiting_ports() != 0 {
+            self.keep_record(record);
+        }
     }
 
-    /// Keeps a free record for ports that wait. They go on when nothing else is to do: what frees a record may be under way for one of
+    /// Keeps the first free record for ports that wait. They go on when nothing else is to do: what frees a record may be under way for one of
     /// them.
     #[cold]
     #[inline(never)]
     fn keep_record(&mut self, record: Record) {
+        let free = record.next(self);
+        self.set_free_packets(free);
         let kept = self.kept_records();
         record.set_next(self, kept);
         self.set_kept_records(record);

@@ -83,7 +83,7 @@ impl Collective {
             let node = &scenario.nodes[*node];
             if node.image.name != VECTOR_IMAGE || node.sram_bytes() < VECTORS_END {
                 return Err(format!(
-                    "vectors need image = \"{VECTOR_IMAGE}\" and 2 MB of memory on the board of node {}",
+                    "vectors need a LANai 7 or 9 with image = \"{VECTOR_IMAGE}\" and 2 MB of memory: node {}",
                     node.name
                 ));
             }
