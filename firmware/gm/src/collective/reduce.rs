@@ -413,7 +413,7 @@ impl<N: Nic> Gm<N> {
             let instance = Instance { port, number };
             if left & 1 != 0 {
                 let own = instance.words().tag(self);
-                if tag.is_none_or(|tag| (own.wrapping_sub(tag) as i32) < 0) {
+                if tag.is_none_or(|tag| own.wrapping_sub(tag).cast_signed() < 0) {
                     (oldest, tag) = (instance, Some(own));
                 }
             }

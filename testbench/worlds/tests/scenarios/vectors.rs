@@ -133,7 +133,10 @@ fn what_boards_cannot_reduce_is_refused() {
         "per_node = 1",
     );
     let other = text(4, "elements = 3\non = \"nic\"").replace("gm-vectors", "gm");
-    check(&other, "vectors need a LANai 7 or 9 with image = \"gm-vectors\"");
+    check(
+        &other,
+        "vectors need a LANai 7 or 9 with image = \"gm-vectors\"",
+    );
     let small = text(4, "elements = 3\non = \"nic\"")
         .replace("[network]", "board_memory_kb = 1024\n[network]");
     check(&small, "image = \"gm-vectors\" and 2 MB");
