@@ -3,10 +3,10 @@
 //!
 //! A [descriptor](super::collective) with [`VECTOR`] has the number of elements in its first word; the process writes the elements to its
 //! [`operands`] before. A packet with a value has its elements instead of one value of 64 bits. The result goes to the [`result_offset`] of
-//! [`HOST_AREA`], before the event.
+//! the area of [`HOST_AREA_LOW`], before the event.
 //!
-//! **Light interrupt** ([`TRAP`]). When the values of all children are there, the board writes them to the end of [`HOST_AREA`], below four
-//! words: number of elements; the descriptor's kind; 0; the number of the request. Then it interrupts. The handler clears the
+//! **Light interrupt** ([`TRAP`]). When the values of all children are there, the board writes them to the end of the area of
+//! [`HOST_AREA_LOW`], below four words: number of elements; the descriptor's kind; 0; the number of the request. Then it interrupts. The handler clears the
 //! interrupt, and writes the result so that it ends before [`DONE`], with the request's number in that word.
 
 use super::collective::{COLLECTIVE_RECORD_COUNT, LOCAL_COUNT, LOCAL_VALUES, UNEXPECTED_VALUES};
