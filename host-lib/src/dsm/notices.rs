@@ -1,6 +1,6 @@
 //! Write notices by puts: the board writes the intervals that a node ends at releases into the memory of all others.
 //!
-//! Each node has a *slot* for each other one, in which that one's intervals since the last barrier stand as records, one behind the other.
+//! *Slots*: memory of a node for the notices of each other one, whose intervals since the last barrier stand there as records in a row.
 //! A record ends with the interval's number, which is not 0 and comes last. So a grant needs a vector time only: who takes it reads the
 //! records up to that time, and waits for those that have not come. The intervals that end at a barrier travel with the barrier.
 //!

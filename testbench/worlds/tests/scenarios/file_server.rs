@@ -59,7 +59,7 @@ fn all_modes_keep_the_file_whole() {
     }
 }
 
-/// One region under four clients: reads of the board meet writes, and locks are contended.
+/// Reads of the board meet writes, and locks are contended: four clients use one region.
 #[test]
 fn readers_meet_writers_on_boards() {
     if !built() {
