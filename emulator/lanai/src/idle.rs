@@ -252,14 +252,13 @@ impl Idle {
         if is_new {
             self.search(core, fabric, phase);
         }
+        // Noted in phases without a round too: their instructions are no round of the next phase.
+        if is_new || self.steady.0 != phase.left {
+            self.steady = (phase.left, core.instructions());
+        }
         let round = self.round(phase.left)?;
-        if logged {
-            if is_new || self.steady.0 != phase.left {
-                self.steady = (phase.left, core.instructions());
-            }
-            if core.instructions().abs_diff(self.steady.1) < round.instructions {
-                return None;
-            }
+        if logged && core.instructions().abs_diff(self.steady.1) < round.instructions {
+            return None;
         }
         let end = end.min(phase.until).min(fabric.ticks.first_at(self.until));
         let times = end.saturating_sub(core.clock.now) / round.ticks.max(1);
