@@ -297,7 +297,8 @@ impl StageState {
             | Kind::Panic
             | Kind::Boards
             | Kind::Published
-            | Kind::Guarded => {}
+            | Kind::Guarded
+            | Kind::Sampled => {}
         }
         match self.current {
             Some((stage, _)) if !self.waiting => Some(stage),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use defs::probe::{ENTRY_BYTES, Kind, SECTION, TEXT_SECTION, placeholders};
+use defs::probe::{ENTRIES_SHIFT, ENTRY_BYTES, Kind, SECTION, TEXT_SECTION, placeholders};
 use goblin::elf::Elf;
 
 use super::Section;
@@ -56,7 +56,7 @@ const PAIR_FORMS: [PairForm; 2] = [
 /// Most bytes from the first declared word of an entry to behind the last one: more than any board has.
 const MOST_DECLARED_BYTES: u32 = 0x0080_0000;
 /// Most declared words of an image.
-const MOST_DECLARED_WORDS: u32 = MOST_DECLARED_BYTES / 4;
+const MOST_DECLARED_WORDS: u64 = MOST_DECLARED_BYTES as u64 / 4;
 /// Longest displayed text argument. Its address and length come from the guest, so a wrong length must not fill a trace.
 const MAX_TEXT_BYTES: u32 = 256;
 
@@ -67,19 +67,22 @@ pub struct PublishedWords {
     pub name: Arc<str>,
     /// Address of the first word.
     pub address: u32,
-    /// Number of words.
+    /// Number of entries.
+    pub entries: u32,
+    /// Words of each entry, side by side.
     pub words: u32,
-    /// Bytes from the beginning of one to that of the next.
+    /// Bytes from the beginning of one entry to that of the next.
     pub every_bytes: u32,
-    /// Whether CPUs change their parts of the word under the semaphore.
-    pub guarded: bool,
+    /// Whether they order ([`Kind::Published`]), are guarded or sampled.
+    pub kind: Kind,
 }
 
 impl PublishedWords {
     /// The addresses of the words.
     pub fn addresses(&self) -> impl Iterator<Item = u32> + use<> {
-        let (address, every_bytes) = (self.address, self.every_bytes);
-        (0..self.words).map(move |index| address + index * every_bytes)
+        let (address, every_bytes, words) = (self.address, self.every_bytes, self.words);
+        let entries = (0..self.entries).map(move |index| address + index * every_bytes);
+        entries.flat_map(move |entry| (0..words).map(move |word| entry + 4 * word))
     }
 }
 
@@ -124,10 +127,12 @@ impl Entries {
     ) -> Result<(), &'static str> {
         let words = words_of(entry)?;
         let kind = Kind::from_word(words[1]).ok_or("an unknown kind")?;
-        if matches!(kind, Kind::Published | Kind::Guarded) {
-            let published = read_published(words, texts)?;
-            let before: u32 = self.published.iter().map(|words| words.words).sum();
-            if before + published.words > MOST_DECLARED_WORDS {
+        if matches!(kind, Kind::Published | Kind::Guarded | Kind::Sampled) {
+            let published = read_published(words, kind, texts)?;
+            let all = self.published.iter().chain([&published]);
+            let counts =
+                all.map(|declared| u64::from(declared.entries) * u64::from(declared.words));
+            if counts.sum::<u64>() > MOST_DECLARED_WORDS {
                 return Err("more declared words than a board has");
             }
             self.published.push(published);
@@ -156,22 +161,28 @@ fn words_of(entry: &[u8]) -> Result<[u32; ENTRY_BYTES / 4], &'static str> {
 }
 
 fn read_published(
-    [address, kind, text, words, every_bytes]: [u32; ENTRY_BYTES / 4],
+    [address, _, text, counts, every_bytes]: [u32; ENTRY_BYTES / 4],
+    kind: Kind,
     texts: &[u8],
 ) -> Result<PublishedWords, &'static str> {
-    let end = words
+    let entries = counts >> ENTRIES_SHIFT;
+    let words = counts & ((1 << ENTRIES_SHIFT) - 1);
+    let end = entries
         .checked_mul(every_bytes)
         .and_then(|bytes| address.checked_add(bytes));
-    let are_words = address.is_multiple_of(4) && every_bytes.is_multiple_of(4) && every_bytes > 0;
+    let are_words = address.is_multiple_of(4)
+        && every_bytes.is_multiple_of(4)
+        && (1..=every_bytes / 4).contains(&words);
     if !are_words || end.is_none_or(|end| end - address > MOST_DECLARED_BYTES) {
         return Err("declared words that lie nowhere");
     }
     Ok(PublishedWords {
         name: read_text(texts, text)?.into(),
         address,
+        entries,
         words,
         every_bytes,
-        guarded: kind == Kind::Guarded as u32,
+        kind,
     })
 }
 

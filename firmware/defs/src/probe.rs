@@ -50,12 +50,17 @@ pub enum Kind {
     Panic = 6,
     /// No probe of its own: the code is for the types of boards that the text names, with blanks between them.
     Boards = 7,
-    /// No mark either: [`Published`] words. The address is that of the first one; behind the text's offset stand their number and
-    /// the bytes from one to the next.
+    /// No mark either: [`Published`] words. The address is that of the first one; behind the text's offset stand the number of entries
+    /// (from bit [`ENTRIES_SHIFT`] on) with that of words in each, and the bytes from one entry to the next.
     Published = 8,
     /// Likewise [guarded](Published::guarded) words.
     Guarded = 9,
+    /// Likewise [sampled](Published::sampled) words.
+    Sampled = 10,
 }
+
+/// First bit of the number of entries in the declaration of [`Published`] words.
+pub const ENTRIES_SHIFT: u32 = 8;
 
 /// Words of memory by which one side tells another that it has come so far: the indices of a queue, or the words that make its entries
 /// valid. What a CPU has done before it stores such a word comes before what another one does after it has loaded it. Of registers: those
@@ -66,12 +71,14 @@ pub struct Published {
     pub name: &'static str,
     /// Address of the first word.
     pub address: u32,
-    /// Number of words.
+    /// Number of entries.
+    pub entries: u32,
+    /// Words of each entry, side by side.
     pub words: u32,
-    /// Bytes from the beginning of one to that of the next.
+    /// Bytes from the beginning of one entry to that of the next.
     pub every_bytes: u32,
-    /// Instead of that: each CPU has a part of the word, reads it at any time, and changes it under the semaphore.
-    pub guarded: bool,
+    /// [`Kind::Published`], or another kind of declared words.
+    pub kind: Kind,
 }
 
 impl Published {
@@ -87,9 +94,10 @@ impl Published {
         Self {
             name,
             address,
-            words: count,
+            entries: count,
+            words: 1,
             every_bytes: entry_bytes,
-            guarded: false,
+            kind: Kind::Published,
         }
     }
 
@@ -97,22 +105,47 @@ impl Published {
     #[must_use]
     pub const fn guarded(self) -> Self {
         Self {
-            guarded: true,
+            kind: Kind::Guarded,
             ..self
         }
     }
 
-    /// Kind of their entry.
+    /// Entries with this many words each.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self.guarded {
-            true => Kind::Guarded,
-            false => Kind::Published,
+    pub const fn of_words(self, words: u32) -> Self {
+        Self { words, ..self }
+    }
+
+    /// Number of entries and of words in each, as in the image.
+    #[must_use]
+    pub const fn counts(&self) -> u32 {
+        assert!(
+            self.words >> ENTRIES_SHIFT == 0,
+            "more words in an entry than fit"
+        );
+        self.entries << ENTRIES_SHIFT | self.words
+    }
+
+    /// Words that order nothing: whatever value a reader finds is right, an old one or a new one, and so is the last of several writes.
+    #[must_use]
+    pub const fn sampled(self) -> Self {
+        Self {
+            kind: Kind::Sampled,
+            ..self
         }
     }
 }
 
 impl Kind {
+    /// Whether an entry of this kind marks no instruction.
+    #[must_use]
+    pub const fn is_note(self) -> bool {
+        matches!(
+            self,
+            Self::Boards | Self::Published | Self::Guarded | Self::Sampled
+        )
+    }
+
     /// Decodes an entry's kind; `None` for an unused value.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
@@ -127,6 +160,7 @@ impl Kind {
             7 => Self::Boards,
             8 => Self::Published,
             9 => Self::Guarded,
+            10 => Self::Sampled,
             _ => return None,
         })
     }

@@ -2,7 +2,7 @@
 use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUPS};
 use defs::gm::map::{
     COMMAND, CONNECTION_BYTES, JOB_BYTES, JOB_COUNT, NODE_LIMIT, PEERS, RECEIVE_QUEUE_BYTES,
-    RECEIVER_JOBS, SENDER_JOBS,
+    RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, SENDER_JOBS,
 };
 use defs::gm::port::{
     PORT_COUNT, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES, SEND_SLOT_BYTES, SEND_SLOTS, SEND_TYPE,
@@ -12,12 +12,19 @@ use defs::probe::Published;
 
 use crate::collective::state::USED_PACKETS;
 use crate::gossip::state::Group;
-use crate::state::Connection;
+use crate::state::{Connection, NOW, Record};
+
+/// Words of each group in which RECV counts what has come of two operations.
+const RECEIVED_WORDS: u32 = (Group::COUNTED[1].1 - Group::COUNTED[1].0) / 4;
 
 /// Words by which both CPUs and the host tell each other that they have come so far: the host's command, the words that make slots and jobs
 /// valid, the sequence number that RECV expects, which SEND puts into acks, and the number of a group's operation that was posted last: RECV
 /// takes packets of that one and of the next one, whichever number it finds.
-pub const PUBLISHED: [Published; 8] = [
+///
+/// Sampled: the time in ticks, by which RECV extends deadlines; whether the request of a get is acknowledged, and its deadline, which both
+/// extend; what RECV has counted of all-to-all broadcasts, from which on SEND asks: by an old count it asks in vain, and again at a
+/// later tick.
+pub const PUBLISHED: [Published; 12] = [
     Published::words("command", COMMAND, 1),
     Published::each(
         "send slots",
@@ -46,4 +53,27 @@ pub const PUBLISHED: [Published; 8] = [
         GROUP_BYTES,
     ),
     Published::words("used packets of collective operations", USED_PACKETS, 1),
+    Published::words("time", NOW, 1).sampled(),
+    Published::each(
+        "kinds of records",
+        RECORDS + Record::KIND,
+        RECORD_COUNT,
+        RECORD_BYTES,
+    )
+    .sampled(),
+    Published::each(
+        "deadlines of records",
+        RECORDS + Record::FAILS_AT,
+        RECORD_COUNT,
+        RECORD_BYTES,
+    )
+    .sampled(),
+    Published::each(
+        "counts of groups",
+        GROUPS + Group::COUNTED[1].0,
+        PORT_COUNT * GROUP_COUNT,
+        GROUP_BYTES,
+    )
+    .of_words(RECEIVED_WORDS)
+    .sampled(),
 ];

@@ -155,7 +155,7 @@ words! {
     /// The open port whose sends are looked at first; 0 if none is open.
     open_port, set_open_port, OPEN_PORT: PortBlock = STATE + 48;
     /// Ticks since the start.
-    now, set_now: u32 = STATE + 52;
+    now, set_now, NOW: u32 = STATE + 52;
     /// Whether the timer runs.
     timer_runs, set_timer_runs: u32 = STATE + 56;
     /// Ports with an alarm, a bit for each.

@@ -192,8 +192,14 @@ impl<N: Nic> Gm<N> {
         } else {
             let rest = bytes - to.first_bytes;
             self.nic.start_write(to.first, local, to.first_bytes, 0);
-            self.nic
-                .start_write(to.second, local + to.first_bytes, rest, cookie);
+            let mut from = local + to.first_bytes;
+            // The first piece may pass the end of the receive buffer; the second one begins within it.
+            if let Some(ring) = N::RECEIVE_RING
+                && from >= ring.limit
+            {
+                from -= ring.limit - ring.base;
+            }
+            self.nic.start_write(to.second, from, rest, cookie);
         }
     }
 

@@ -153,10 +153,11 @@ fn each_further(cpus: u32, in_bank: u32, change: impl Fn(u32)) {
     }
 }
 
-/// Copies the part for all scratchpads into that of CPU A, which from then on is one CPU of many. On a board other than `tigon-n` the
-/// CPU stops here: nothing answers at the registers that tell the number of CPUs.
+/// Copies the part for all scratchpads into that of CPU A, which from then on is one CPU of many. Boards other than `tigon-n`, which
+/// lack the registers that tell the number of CPUs, refuse the image.
 #[must_use]
 pub fn continue_on_any(_: A) -> Any {
+    crate::for_boards!("tigon-n");
     // `cargo check` for the machine of the author knows no such registers.
     #[cfg(target_arch = "mips")]
     // SAFETY: the routine of the start code copies words between these symbols of the linker, to which nothing has referred

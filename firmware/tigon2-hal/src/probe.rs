@@ -8,6 +8,7 @@
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
 //! | [`stage_idle!`](crate::stage_idle)`(SEND_FRAME)` | the end of a stage that found nothing to do |
 //! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not counted as time of the stage |
+//! | [`for_boards!`](crate::for_boards)`("tigon-n")` | no instruction, but the types of boards for which the code is |
 //! | [`published!`](crate::published)`("inbox of CPU B", address, words)` | no instruction, but words by which one side tells another that it has come so far |
 //!
 //! Arguments are 32-bit values. A probe costs one `nop` plus the instructions that bring arguments into
@@ -85,6 +86,9 @@ macro_rules! __probe_instruction {
     (Panic) => {
         "break"
     };
+    (Boards) => {
+        ""
+    };
     ($kind:ident) => {
         "nop"
     };
@@ -100,7 +104,7 @@ macro_rules! __probe_entry {
         #[unsafe(link_section = ".probetext")]
         static BYTES: [u8; TEXT.len() + 1] = $crate::probe::terminated(TEXT);
         $(let $name: u32 = $value;)*
-        // SAFETY: a `nop` (or the `break` that a panic ends in) and an unloaded entry.
+        // SAFETY: a `nop` (or nothing, or the `break` that a panic ends in) and an unloaded entry.
         unsafe {
             ::core::arch::asm!(
                 concat!("9: ", $crate::__probe_instruction!($kind)),
@@ -214,6 +218,15 @@ macro_rules! stage_idle {
     }};
 }
 
+/// Notes that the code around it is for these types of boards: `for_boards!("tigon-n")`. Other boards refuse the image. It is no
+/// instruction.
+#[macro_export]
+macro_rules! for_boards {
+    ($names:literal) => {
+        $crate::__probe!(Boards, $names)
+    };
+}
+
 /// A wait begins; its time belongs to no stage: `wait_enter!("semaphore")`.
 #[macro_export]
 macro_rules! wait_enter {
@@ -279,9 +292,9 @@ macro_rules! __published {
                     ".4byte {every_bytes}",
                     ".popsection",
                     $($operand)*,
-                    kind = const WORDS.kind() as u32,
+                    kind = const WORDS.kind as u32,
                     text = sym BYTES,
-                    words = const WORDS.words,
+                    words = const WORDS.counts(),
                     every_bytes = const WORDS.every_bytes,
                 );
             }

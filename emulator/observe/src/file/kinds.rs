@@ -122,7 +122,12 @@ impl ProbeKind {
             Kind::StageExit => Some(Self::StageExit),
             Kind::WaitEnter => Some(Self::WaitEnter),
             Kind::WaitExit => Some(Self::WaitExit),
-            Kind::Boards | Kind::Published | Kind::Guarded | Kind::Log | Kind::Panic => None,
+            Kind::Boards
+            | Kind::Published
+            | Kind::Guarded
+            | Kind::Sampled
+            | Kind::Log
+            | Kind::Panic => None,
         }
     }
 

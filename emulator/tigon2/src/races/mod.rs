@@ -9,7 +9,7 @@
 //! * A frame that was sent comes before those that are received later: they may answer it.
 //! * A mailbox orders the host before the CPU that sees its event.
 //! * A word of SRAM that the firmware declares ([`PublishedWords`]) orders its writers before its readers; a guarded one must be changed under
-//!   the semaphore.
+//!   the semaphore; a sampled one neither orders nor races.
 //! * A bit instruction changes a word at once: such changes do not race with each other. One that clears bits comes behind all that set
 //!   bits of the word before.
 //! * The start of a CPU orders who starts it before it. A reset orders all before it and behind it.
@@ -25,6 +25,7 @@ mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use defs::probe::Kind;
 use defs::tigon2::banks::{MOST_CPUS, event_register};
 use defs::tigon2::event as bit;
 use defs::tigon2::map::REGISTER_BASE;
@@ -43,8 +44,8 @@ use emulator_cpu::mips::bus::Width;
 use emulator_image::PublishedWords;
 use orders::{
     HOST_MEMORY, NETWORK, PUBLISHED, REGISTERS, TakenRing, by_hardware, by_software, event_bit,
-    event_owner, is_mailbox, is_semaphore, is_storage, joins_writes, moved_with, number_of,
-    offset_of, shown_by,
+    event_owner, freed_by, is_mailbox, is_semaphore, is_storage, joins_writes, moved_with,
+    number_of, offset_of, shown_by,
 };
 
 const HOST: Agent = Agent::of(Initiator::Host);
@@ -61,6 +62,8 @@ enum Declared {
     Published(Order),
     /// The index of a guarded word.
     Guarded(usize),
+    /// Neither an order nor a race.
+    Sampled,
 }
 
 /// The search for races on a board.
@@ -76,7 +79,7 @@ pub struct BoardRaces {
     /// Guarded words, sorted, with the last write by each CPU since one was started.
     guarded: Vec<(u32, LastWrites)>,
     /// A bit for each word of SRAM: whether it is declared.
-    is_published: Vec<u64>,
+    is_declared: Vec<u64>,
     /// Offsets of registers that the firmware declares.
     declared_registers: Vec<u32>,
     /// The last write of each event register by each CPU since one was started.
@@ -111,19 +114,22 @@ impl BoardRaces {
     pub fn new(sram_bytes: u32, declared: &[PublishedWords]) -> Self {
         let sram_words = sram_bytes / 4;
         let mut registers = Vec::new();
-        let (mut published, mut guarded) = (BTreeSet::new(), BTreeSet::new());
+        let [mut published, mut guarded] = [BTreeSet::new(), BTreeSet::new()];
+        let mut is_declared = vec![0; sram_words.div_ceil(64) as usize];
         for range in declared {
             for address in range.addresses() {
-                match address.checked_sub(REGISTER_BASE) {
-                    Some(offset) => registers.push(offset),
-                    None if range.guarded => _ = guarded.insert(address / 4 % sram_words),
-                    None => _ = published.insert(address / 4 % sram_words),
+                if let Some(offset) = address.checked_sub(REGISTER_BASE) {
+                    registers.push(offset);
+                    continue;
+                }
+                let word = address / 4 % sram_words;
+                is_declared[word as usize / 64] |= 1 << (word % 64);
+                match range.kind {
+                    Kind::Sampled => {}
+                    Kind::Guarded => _ = guarded.insert(word),
+                    _ => _ = published.insert(word),
                 }
             }
-        }
-        let mut is_published = vec![0; sram_words.div_ceil(64) as usize];
-        for &word in published.iter().chain(&guarded) {
-            is_published[word as usize / 64] |= 1 << (word % 64);
         }
         let published: Vec<_> = published.into_iter().collect();
         let orders = PUBLISHED + published.len() as u32;
@@ -132,7 +138,7 @@ impl BoardRaces {
             sram_words,
             changed: BTreeMap::new(),
             published,
-            is_published,
+            is_declared,
             guarded: guarded
                 .into_iter()
                 .map(|word| (word, Default::default()))
@@ -164,7 +170,7 @@ impl BoardRaces {
 
     /// The firmware's declaration of a word of SRAM.
     fn declared(&self, word: u32) -> Option<Declared> {
-        let bits = self.is_published.get(word as usize / 64)?;
+        let bits = self.is_declared.get(word as usize / 64)?;
         if bits & 1 << (word % 64) == 0 {
             return None;
         }
@@ -172,7 +178,7 @@ impl BoardRaces {
             return Some(Declared::Published(Order(PUBLISHED + index as u32)));
         }
         let index = self.guarded.binary_search_by_key(&word, |(word, _)| *word);
-        index.ok().map(Declared::Guarded)
+        Some(index.map_or(Declared::Sampled, Declared::Guarded))
     }
 
     const fn register(&self, offset: u32) -> WordBytes {
@@ -206,7 +212,7 @@ impl BoardRaces {
         for place in self.words(address, width as u32) {
             match self.declared(place.word) {
                 Some(Declared::Published(order)) => self.detector.see(access.agent, order),
-                Some(Declared::Guarded(_)) => {}
+                Some(Declared::Guarded(_) | Declared::Sampled) => {}
                 None if is_mailbox(address) => {}
                 None => self.detector.read(access, place),
             }
@@ -220,6 +226,7 @@ impl BoardRaces {
                 continue;
             }
             match self.declared(place.word) {
+                Some(Declared::Sampled) => {}
                 Some(Declared::Guarded(index)) => self.guarded_written(access, index),
                 Some(Declared::Published(order)) => {
                     self.detector.write(access, place);
@@ -239,6 +246,7 @@ impl BoardRaces {
         let order = match self.declared(word) {
             Some(Declared::Guarded(index)) => return self.guarded_written(access, index),
             Some(Declared::Published(order)) => order,
+            Some(Declared::Sampled) => return,
             None => {
                 let detector = &mut self.detector;
                 *self
@@ -289,7 +297,12 @@ impl BoardRaces {
         match event_owner(offset) {
             Some(cpu) => self.events_read(access.agent, cpu, value),
             None if is_storage(offset) => self.detector.read(access, self.register(offset)),
-            None => self.index_seen(access.agent, shown_by(offset)),
+            None => {
+                self.index_seen(access.agent, shown_by(offset));
+                if let Some(consumer) = freed_by(offset) {
+                    self.index_seen(access.agent, consumer);
+                }
+            }
         }
         if access.agent == HOST {
             self.detector.see(HOST, HOST_MEMORY);

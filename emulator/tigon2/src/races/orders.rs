@@ -126,6 +126,15 @@ pub(super) const fn shown_by(offset: u32) -> u32 {
     }
 }
 
+/// The register by which software frees the slot that this one shows.
+pub(super) const fn freed_by(offset: u32) -> Option<u32> {
+    match offset {
+        r::READ_RING_FREE => Some(r::READ_RING_CONSUMER),
+        r::WRITE_RING_FREE => Some(r::WRITE_RING_CONSUMER),
+        _ => None,
+    }
+}
+
 /// Whether a register only stores what is written.
 pub(super) const fn is_storage(offset: u32) -> bool {
     matches!(

@@ -12,7 +12,7 @@ use gm_tigon2_common::{LAYOUT, Receiver, Sender, events};
 
 entry_a!(main);
 entry_b!(main_b);
-published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6 7);
+published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6 7 8 9 10 11);
 
 mod sender {
     use super::*;

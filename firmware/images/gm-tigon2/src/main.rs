@@ -17,7 +17,7 @@ type Firmware = Gm<Chip<AllMachines>>;
 type State = Option<Firmware>;
 
 entry_a!(main);
-published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6 7);
+published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6 7 8 9 10 11);
 
 dispatch! {
     fn run(cpu: A, state: State = None);

@@ -180,6 +180,7 @@ const fn kind_name(kind: Kind) -> &'static str {
         Kind::Boards => "boards",
         Kind::Published => "published words",
         Kind::Guarded => "guarded words",
+        Kind::Sampled => "sampled words",
     }
 }
 

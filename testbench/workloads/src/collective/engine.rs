@@ -247,7 +247,7 @@ impl CollectiveEngine {
             ..
         } = work
         else {
-            return Err(format!("{work:?} is no reduction"));
+            return Err("the operation is no reduction".into());
         };
         if let Some(VectorWork { arithmetic, .. }) = vector {
             let vector = Vector { values, arithmetic };

@@ -141,6 +141,16 @@ pub enum CollectiveWork {
 }
 
 impl CollectiveWork {
+    /// Name of the operation in messages.
+    const fn operation(self) -> &'static str {
+        match self {
+            Self::Barrier(_) => "a barrier",
+            Self::Reduction { .. } => "a reduction",
+            Self::AllToAll { .. } => "an all-to-all broadcast",
+            Self::Random { .. } => "one of all operations",
+        }
+    }
+
     /// Bytes of the longest message between hosts.
     fn longest_bytes(self, members: usize) -> usize {
         match self {
@@ -462,7 +472,8 @@ pub async fn run(
         let (values, block) = plan.given(work, plan.rank, round);
         let began_ps = engine.gm().system().now_ps();
         let result = engine.execute(work, &values, &block).await;
-        let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
+        let result =
+            result.map_err(|error| format!("round {round}, {}: {error}", work.operation()))?;
         let ended_ps = engine.gm().system().now_ps();
         let traps = engine.traps();
         check(&plan, work, round, &result)?;
@@ -509,21 +520,56 @@ fn check(
             };
             match *found == expected {
                 true => Ok(()),
-                false => Err(format!("round {round} gives {found:?}, not {expected:?}")),
+                false => Err(wrong_values(round, found.as_deref(), expected.as_deref())),
             }
         }
         (CollectiveWork::AllToAll { bytes, .. }, OperationOutcome::Blocks(found)) => {
-            let expected = ranks.flat_map(|rank| plan.block(bytes, rank, round));
-            match expected.eq(found.iter().copied()) {
-                true => Ok(()),
-                false => Err(format!(
-                    "round {round}: a block is not as its sender gave it"
-                )),
+            let expected: Vec<u8> = ranks
+                .flat_map(|rank| plan.block(bytes, rank, round))
+                .collect();
+            let mut pairs = expected.iter().zip(found);
+            match pairs.position(|(expected, found)| expected != found) {
+                None if expected.len() == found.len() => Ok(()),
+                first => Err(wrong_block(bytes, round, first.unwrap_or(found.len()))),
             }
         }
         (CollectiveWork::Barrier(_), OperationOutcome::None) => Ok(()),
-        (work, _) => Err(format!("round {round}: {work:?} gives {result:?}")),
+        (work, _) => Err(format!(
+            "round {round}: {} gave the result of another operation",
+            work.operation()
+        )),
     }
+}
+
+/// What is told of a result that is not the expected one: `None` where a member learns none.
+fn wrong_values(round: u64, found: Option<&[Value]>, expected: Option<&[Value]>) -> String {
+    match (found, expected) {
+        (None, _) => format!("round {round} has no result for this member"),
+        (_, None) => format!("round {round} has a result for a member that learns none"),
+        (Some(found), Some(expected)) => {
+            let mut pairs = (0_usize..).zip(found.iter().zip(expected));
+            match pairs.find(|(_, (found, expected))| found != expected) {
+                Some((element, (found, expected))) => {
+                    format!(
+                        "round {round}: element {element} of the result is {found}, not {expected}"
+                    )
+                }
+                None => format!(
+                    "round {round}: the result has {} elements, not {}",
+                    found.len(),
+                    expected.len()
+                ),
+            }
+        }
+    }
+}
+
+/// What is told of blocks of `bytes` whose bytes are wrong from `first` on.
+fn wrong_block(bytes: usize, round: u64, first: usize) -> String {
+    let (rank, byte) = (first / bytes.max(1), first % bytes.max(1));
+    format!(
+        "round {round}: the block of rank {rank} is not as its sender gave it, from byte {byte} on"
+    )
 }
 
 /// The result of a reduction: the values in the order of the ranks, or, where the order matters, along the tree.

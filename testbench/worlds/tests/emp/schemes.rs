@@ -2,7 +2,7 @@
 
 use cases::runs_long;
 
-use super::support::{Streams, pair, use_cpus, use_image};
+use super::support::{Streams, pair, use_image, use_image_on_cpus};
 use super::{bad_posts, exchange, host_calls, resets, wire};
 
 /// Tests that every scheme must pass.
@@ -55,8 +55,7 @@ fn check(image: &str) {
 }
 
 fn check_on_cpus(count: u32) {
-    use_image("emp-dyn-n");
-    use_cpus(count);
+    use_image_on_cpus("emp-dyn-n", count);
     for check in CHECKS {
         check();
     }

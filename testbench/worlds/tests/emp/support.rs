@@ -12,6 +12,7 @@ use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::emp::{Buffer, Emp, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
+use lanigon_worlds::boards::board_type;
 use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
@@ -33,8 +34,11 @@ pub fn use_image(name: &str) {
     OTHER_IMAGE.set(Some(image));
 }
 
-/// Lets the pairs of this thread have boards with so many CPUs and 1 MB of SRAM.
-pub fn use_cpus(count: u32) {
+/// Lets the pairs of this thread have an image for boards with so many CPUs and 1 MB of SRAM.
+pub fn use_image_on_cpus(name: &str, count: u32) {
+    let board = board_type("tigon-n").unwrap();
+    let image = board.own_image(name, nodes::EMP_SRAM_BYTES).unwrap();
+    OTHER_IMAGE.set(Some(image));
     CPUS.set(Some(count));
 }
 

@@ -307,7 +307,11 @@ fn an_operation_that_cannot_end_fails_after_its_time() {
 /// The mean time of one of 50 rounds of a program on boards of a Tigon2 with an image.
 fn on_tigon2(image: &str, nodes: u32, program: &str) -> f64 {
     let board = format!("board = \"tigon2\"\nimage = \"{image}\"");
-    on_board(&board, nodes, &format!("rounds = 50\n{program}"))
+    let rounds = match program.contains("rounds") {
+        true => "",
+        false => "rounds = 50\n",
+    };
+    on_board(&board, nodes, &format!("{rounds}{program}"))
 }
 
 /// The mean time of a round of a program.
@@ -346,12 +350,14 @@ fn a_second_cpu_helps_barriers_whose_steps_stay_on_one() {
     }
 }
 
-/// Packets that reach the end of the receive buffer go on at its start, for the CPU that copies them too.
+/// Packets that reach the end of the receive buffer go on at its start: for the CPU that copies them, and for DMA to two pages.
 #[test]
 fn steps_of_an_all_to_all_broadcast_pass_the_end_of_the_receive_buffer() {
-    let program = "run = \"all-to-all-broadcast\"\non = \"nic\"\nalgorithm = \"recursive-doubling\"\nbytes = 500";
+    let program =
+        "run = \"all-to-all-broadcast\"\non = \"nic\"\nalgorithm = \"recursive-doubling\"";
     for image in ["gm-tigon2", "gm-tigon2-two", "gm-tigon2-coll"] {
-        on_tigon2(image, 8, program);
+        on_tigon2(image, 8, &format!("{program}\nbytes = 500"));
+        on_tigon2(image, 4, &format!("{program}\nbytes = 4000\nrounds = 200"));
     }
 }
 

@@ -23,7 +23,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let probe = &place.probe;
         let now = self.fabric.ticks.time_of(core.clock.now);
         let Actor { initiator, pc } = self.who(core);
-        if matches!(probe.kind, Kind::Boards | Kind::Published | Kind::Guarded) {
+        if probe.kind.is_note() {
             // An image keeps these notes apart.
             return;
         }
