@@ -1,8 +1,5 @@
-//! GM's control program for LANai 7 and 9: the protocol of `firmware/gm` on the chip's engines.
-#![no_std]
-#![no_main]
-#![feature(asm_experimental_arch)]
-#![forbid(unsafe_code)]
+//! GM's control programs for LANai 7 and 9: the protocol of `firmware/gm` on the chip's engines. A module of each image, which says how it
+//! differs from the others.
 
 use defs::gm::map::{
     ACK_HALF_US, BUFFER_BYTES, COLLECTIVE_TICKS, HARDWARE, MORE_RECEIVE_BUFFER_COUNT,
@@ -12,9 +9,7 @@ use defs::gm::map::{
 use gm::Gm;
 use gm::nic::{Event, HostAddress, Nic};
 use lanai_hal::receive::Buffers;
-use lanai_hal::{entry, l9, probe, sram};
-
-entry!(main);
+use lanai_hal::{l9, probe, sram};
 
 /// The rings of DMA blocks.
 type Dma = l9::Dma<HARDWARE>;
@@ -34,6 +29,7 @@ impl Nic for Chip {
     const TICK: u32 = l9::TICK;
     const ACK_TICK: u32 = l9::ACK_TICK;
     const SHORT_READ_POLLS: u32 = 16;
+    const VECTORS: bool = super::VECTORS;
 
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {
@@ -133,11 +129,13 @@ fn start(gm: &mut Gm<Chip>) {
     }
     match sram::load(COLLECTIVE_TICKS) {
         0 => Receive::begin(RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
-        _ => Receive::begin(MORE_RECEIVE_BUFFERS, MORE_RECEIVE_BUFFER_COUNT),
+        _ => Receive::begin(MORE_RECEIVE_BUFFERS, super::RECEIVE_COUNT),
     }
 }
 
-fn main() -> ! {
+/// The program of the image.
+#[inline(always)]
+pub fn run() -> ! {
     l9::initialise();
     Dma::initialise();
     let mut gm = Gm::new(Chip);

@@ -1,0 +1,22 @@
+//! GM for LANai 7 and 9 with reductions of vectors, for which hosts may compute.
+#![no_std]
+#![no_main]
+#![feature(asm_experimental_arch)]
+#![forbid(unsafe_code)]
+
+use defs::gm::map::MORE_RECEIVE_BUFFER_COUNT;
+use lanai_hal::entry;
+
+#[path = "../chip.rs"]
+mod chip;
+
+entry!(main);
+
+/// Receive buffers where collective operations are used: fewer than in the image `gm`, since DMA of vectors to the host is under way too.
+const RECEIVE_COUNT: u32 = MORE_RECEIVE_BUFFER_COUNT - 4;
+/// Whether it reduces vectors.
+const VECTORS: bool = true;
+
+fn main() -> ! {
+    chip::run()
+}
