@@ -59,6 +59,14 @@ fn all_modes_keep_the_file_whole() {
     }
 }
 
+/// Data of puts that pass the end of a Tigon2's receive buffer, and a page of the file, comes whole too.
+#[test]
+fn a_tigon2_keeps_the_file_whole() {
+    let program = "rounds = 200\nwrite_percent = 50\nregion_bytes = 4000\non = \"nic\"";
+    let text = text(8, program, "").replace("lanai9.1-133\"", "tigon2\"\nprotocol = \"gm\"");
+    assert_eq!(result(&text).clients, 7);
+}
+
 /// Reads of the board meet writes, and locks are contended: four clients use one region.
 #[test]
 fn readers_meet_writers_on_boards() {
