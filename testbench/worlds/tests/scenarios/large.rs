@@ -75,19 +75,22 @@ fn more_than_256_members_broadcast_from_all_to_all() {
     if !built() {
         return;
     }
-    for (algorithm, bytes, loss) in [
-        ("recursive-doubling", 4, 0.0),
-        ("recursive-doubling", 40, 0.002),
-        ("concurrent-broadcasting", 4, 0.0),
-        ("concurrent-broadcasting", 64, 0.0005),
+    for (algorithm, bytes, loss, rounds) in [
+        ("recursive-doubling", 4, 0.0, 2),
+        ("recursive-doubling", 40, 0.002, 2),
+        ("concurrent-broadcasting", 64, 0.0005, 1),
     ] {
         let program = format!(
-            "run = \"all-to-all-broadcast\"\non = \"nic\"\nper_node = 4\nrounds = 2\nalgorithm = \"{algorithm}\"\nbytes = {bytes}"
+            "run = \"all-to-all-broadcast\"\non = \"nic\"\nper_node = 4\nrounds = {rounds}\nalgorithm = \"{algorithm}\"\nbytes = {bytes}"
         );
         let text = format!("{}[faults]\nloss = {loss}\n", large(65, &program));
         let outcome = super::good(&text);
         let results = outcome.results::<CollectiveUse>();
-        assert_eq!((results[0].members, results[0].rounds), (260, 2), "{text}");
+        assert_eq!(
+            (results[0].members, results[0].rounds),
+            (260, rounds),
+            "{text}"
+        );
         let lost: u64 = outcome.faults.values().sum();
         assert_eq!(lost != 0, loss != 0.0, "{text}: {:?}", outcome.faults);
     }
