@@ -45,7 +45,7 @@ pub enum Cpus {
 
 impl Cpus {
     pub const EVERY: [Self; 3] = [Self::One, Self::Two, Self::Lending];
-    /// Those with the other layout too.
+    /// Every division of the CPUs, and the other layout.
     pub const EVERY_LAYOUT: [Self; 4] = [Self::One, Self::Two, Self::Lending, Self::Large];
 
     pub const fn layout(self) -> &'static Layout {
