@@ -300,7 +300,7 @@ fn examples_are_right() {
         ("large-barriers", "12"),
         ("large-doubling", "4"),
         ("large-processes", "6"),
-        ("large-skew", "6"),
+        ("large-skew", "8"),
         ("linux-loss", "8"),
         ("loss", "150"),
         ("nic-design", "648"),
