@@ -58,7 +58,7 @@ impl<N: Nic> Gm<N> {
 
     /// Node and subport that a record is for.
     fn stream_of(&self, connection: Connection, record: Record) -> u32 {
-        let node = connection_number(connection) >> 1;
+        let node = connection_number::<N>(connection) >> 1;
         node << 8 | target_subport(record.ports(self))
     }
 
@@ -279,7 +279,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn give_up_port(&mut self, port: PortBlock) {
         let mut number = self.first_active();
         while number != 0 {
-            let to = connection(number - 1);
+            let to = connection::<N>(number - 1);
             let mut record = to.first(self);
             while record.is_some() {
                 let next = record.next(self);

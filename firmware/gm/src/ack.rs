@@ -154,7 +154,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     fn make_ready(&mut self, connection: Connection, flags: u32) {
         connection.set_flags(self, flags | F_READY);
-        let priority = connection_number(connection) & 1;
+        let priority = connection_number::<N>(connection) & 1;
         self.append(
             ready_list(priority),
             connection.address(),
@@ -210,7 +210,7 @@ impl<N: Nic> Gm<N> {
         }
         self.count(Counter::Resends);
         self.nic
-            .mark(Event::Resend, connection_number(connection), sequence);
+            .mark(Event::Resend, connection_number::<N>(connection), sequence);
     }
 
     /// The other node has lost its state: the unacknowledged records begin a new session.

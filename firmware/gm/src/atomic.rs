@@ -15,11 +15,11 @@
 //! SEND posts operations and takes answers. RECV executes: it reads and writes host memory, and SEND only reads it. A function `hand_...`
 //! passes something to the other half, which goes on in `take_...`, `queue_...` or `own_atomic`.
 use defs::gm::atomic::{
-    ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
-    SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
+    ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, SEND_COMPARED, SEND_DIRECT_HIGH,
+    SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_VALID};
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 use defs::record;
@@ -27,13 +27,14 @@ use defs::record::Memory;
 
 use crate::collective::{Value, end_word};
 use crate::nic::Event;
+use crate::places::Places;
 use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::slot::{SendSlot, slot_node, slot_subport};
 use crate::state::{
     ACK_BUFFER, ATOMICS, Connection, DirectResult, K_ATOMIC, Peer, PortBlock, Record, SENDING_ACK,
-    connection, connection_number, port_block, port_number, target_subport,
+    connection, connection_number, peer, port_block, port_number, target_subport,
 };
 use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};
@@ -68,14 +69,14 @@ const fn place_of(number: u32) -> u32 {
 
 /// Address of the kept answer to a node's operation with this number.
 #[inline(always)]
-const fn answer_words(node: u32, number: u32) -> u32 {
-    ANSWERS + (node << 5) + (place_of(number) << 3)
+const fn answer_words<N: Nic>(node: u32, number: u32) -> u32 {
+    N::ANSWERS + (node << 5) + (place_of(number) << 3)
 }
 
 /// The word with a node's byte of answers to send, and its shift.
 #[inline(always)]
-const fn pending_byte(node: u32) -> (u32, u32) {
-    (PENDING + (node & !3), (node & 3) << 3)
+const fn pending_byte<N: Nic>(node: u32) -> (u32, u32) {
+    (N::PENDING + (node & !3), (node & 3) << 3)
 }
 
 /// An operation as RECV executes it.
@@ -153,8 +154,9 @@ impl<N: Nic> Gm<N> {
     /// Prepares the memory of answers.
     pub(crate) fn prepare_atomics(&mut self) {
         let nodes = self.nodes();
-        self.clear(ANSWERS, ANSWERS + (nodes << 5));
-        self.clear(PENDING, PENDING + ((nodes + 3) & !3));
+        let (answers, pending) = (N::ANSWERS, N::PENDING);
+        self.clear(answers, answers + (nodes << 5));
+        self.clear(pending, pending + ((nodes + 3) & !3));
         self.set_atomic_written(0);
     }
 
@@ -186,8 +188,8 @@ impl<N: Nic> Gm<N> {
             return self.end_atomic(port, index, Status::InvalidParameter, 0);
         }
         let own = node == self.node();
-        let known =
-            node < self.nodes() && (own || Peer::at(peer(node)).route(self) & ROUTE_VALID != 0);
+        let known = node < self.nodes()
+            && (own || Peer::at(peer::<N>(node)).route(self) & ROUTE_VALID != 0);
         if !known {
             return self.end_atomic(port, index, Status::NodeUnreachable, 0);
         }
@@ -210,7 +212,7 @@ impl<N: Nic> Gm<N> {
             let value = self.nic.load(slot.address() + from);
             self.nic.store(record.address() + to, value);
         }
-        let to = connection(node << 1);
+        let to = connection::<N>(node << 1);
         record.write(
             self,
             [
@@ -233,7 +235,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes a place among the operations that a node has not answered. Returns the operation's number, or 0, which is none, if no place is free.
     fn take_place(&mut self, node: u32) -> u32 {
-        let word = Peer::at(peer(node)).atomics(self);
+        let word = Peer::at(peer::<N>(node)).atomics(self);
         let free = !word & (word + 1) & ((1 << UNANSWERED) - 1);
         if free == 0 {
             return 0;
@@ -244,17 +246,17 @@ impl<N: Nic> Gm<N> {
             count = 1;
         }
         let taken = word & ((1 << UNANSWERED) - 1) | free;
-        Peer::at(peer(node)).set_atomics(self, count << COUNT_SHIFT | taken);
+        Peer::at(peer::<N>(node)).set_atomics(self, count << COUNT_SHIFT | taken);
         // The target keeps answers: the session, another one after each restart, makes sure that none of them fits a new operation.
         self.session() << 16 | count << PLACE_BITS | place
     }
 
     /// SEND: the record of an operation is not needed any more, and its process is told. The caller frees the record.
     fn end_record(&mut self, record: Record, status: Status, value: u32) {
-        let node = connection_number(record.connection(self)) >> 1;
+        let node = connection_number::<N>(record.connection(self)) >> 1;
         let place = place_of(record.number(self));
-        let word = Peer::at(peer(node)).atomics(self) & !(1 << place);
-        Peer::at(peer(node)).set_atomics(self, word);
+        let word = Peer::at(peer::<N>(node)).atomics(self) & !(1 << place);
+        Peer::at(peer::<N>(node)).set_atomics(self, word);
         let port = PortBlock::at(record.key(self));
         if port.is_some() {
             let index = index_of(record.length(self));
@@ -368,7 +370,7 @@ impl<N: Nic> Gm<N> {
         }
         let ask = AskPayload::at(packet.at + HEADER_BYTES);
         let number = ask.number(self);
-        let kept = Answer::at(answer_words(packet.node(), number));
+        let kept = Answer::at(answer_words::<N>(packet.node(), number));
         let has_operations = self.has_operations();
         let answered = has_operations && kept.number(self) == number;
         // With the expected sequence number it is another packet that asks for the same operation (`ask_again`). It is accepted
@@ -494,7 +496,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: an answer is to be sent.
     pub(crate) fn queue_value(&mut self, connection: Connection, number: u32) {
-        let (at, shift) = pending_byte(connection_number(connection) >> 1);
+        let (at, shift) = pending_byte::<N>(connection_number::<N>(connection) >> 1);
         let pending = self.nic.load(at) | 1 << (shift + place_of(number));
         self.nic.store(at, pending);
         self.queue_answer(connection, answer::VALUE, 0);
@@ -503,8 +505,8 @@ impl<N: Nic> Gm<N> {
     /// SEND: sends one of the answers that wait at a connection.
     #[inline(never)]
     pub(crate) fn send_value(&mut self, connection: Connection) {
-        let node = connection_number(connection) >> 1;
-        let (at, shift) = pending_byte(node);
+        let node = connection_number::<N>(connection) >> 1;
+        let (at, shift) = pending_byte::<N>(node);
         let word = self.nic.load(at);
         let pending = word >> shift & 0xFF;
         let first = pending & pending.wrapping_neg();
@@ -517,7 +519,7 @@ impl<N: Nic> Gm<N> {
         let header = ACK_BUFFER + BUFFER_HEADER;
         let sequence = connection.expected(self);
         let start = self.packet_header(header, connection, first_word(VALUE), sequence, 0);
-        let kept = answer_words(node, place);
+        let kept = answer_words::<N>(node, place);
         for word in [Answer::NUMBER, Answer::VALUE] {
             let value = self.nic.load(kept + word);
             self.nic.store(header + HEADER_BYTES + word, value);
@@ -525,7 +527,7 @@ impl<N: Nic> Gm<N> {
         let end = header + HEADER_BYTES + VALUE_BYTES;
         self.nic.send(start, header, end);
         self.set_sending(SENDING_ACK);
-        let number = connection_number(connection);
+        let number = connection_number::<N>(connection);
         self.nic.mark(Event::AckSent, number, sequence);
     }
 }

@@ -7,9 +7,8 @@ use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE,
     COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS,
-    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_COUNTERS,
-    RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT, SENDER_JOBS, STATE,
-    TOKEN_BYTES, TOKENS, page_key, peer,
+    JOB_BYTES, JOB_COUNT, PEER_ROUTE, READY, RECEIVER_COUNTERS, RECEIVER_JOBS, RECORD_BYTES,
+    RECORD_COUNT, RECORDS, REPLY_COUNT, SENDER_JOBS, STATE, TOKEN_BYTES, TOKENS, page_key,
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
@@ -19,11 +18,12 @@ use defs::gm::port::{
 
 use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
+use crate::places::Places;
 use crate::remote::REPLIES;
 use crate::state::{
     Connection, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, PortBlock, RECEIVE_PORT,
     RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET,
-    SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token, connection,
+    SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token, connection, peer,
 };
 use crate::{Gm, Nic};
 
@@ -96,7 +96,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(word, value);
         }
         self.set_command_word(0);
-        self.nic.store(READY, READY_MAGIC);
+        self.nic.store(READY, N::READY_MAGIC);
     }
 
     /// Carries out the host's command. The firmware clears the word when it has.
@@ -182,7 +182,7 @@ impl<N: Nic> Gm<N> {
 
     /// Starts the protocol, when the host has written the numbers of nodes and the own node.
     fn start(&mut self) {
-        if self.started() != 0 || self.nodes() > NODE_LIMIT {
+        if self.started() != 0 || self.nodes() > N::NODES {
             return;
         }
         let node = self.node();
@@ -196,14 +196,14 @@ impl<N: Nic> Gm<N> {
     /// Prepares the connections of peers; their routes stay.
     pub(crate) fn prepare_peers(&mut self, from: u32, to: u32) {
         let session = self.session() << 16;
-        let mut at = connection(2 * from).address();
-        while at < connection(2 * to).address() {
+        let mut at = connection::<N>(2 * from).address();
+        while at < connection::<N>(2 * to).address() {
             self.clear(at, at + PEER_ROUTE);
             Connection::at(at).set_send(self, session);
             at += CONNECTION_BYTES;
         }
         for node in from..to {
-            Peer::at(peer(node)).set_atomics(self, 0);
+            Peer::at(peer::<N>(node)).set_atomics(self, 0);
         }
     }
 
@@ -334,7 +334,7 @@ impl<N: Nic> Gm<N> {
         let reports = self.reports() & !(1 << number);
         self.set_reports(reports);
         let tokens = TOKENS + number * 256 * TOKEN_BYTES;
-        let mut at = PEERS;
+        let mut at = N::PEERS;
         for _ in 0..2 * self.nodes() {
             let connection = Connection::at(at);
             let token = connection.partial(self);

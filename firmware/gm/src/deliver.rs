@@ -253,7 +253,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn return_token(&mut self, token: Token, connection: Connection) {
         let port = port_of(token);
         let size = token.tag(self) >> 16;
-        let priority = connection_number(connection) & 1;
+        let priority = connection_number::<N>(connection) & 1;
         let list = port.tokens(priority << 5 | size);
         let first = Token::at(list.first(self));
         token.set_next(self, first);

@@ -63,6 +63,7 @@ mod jobs;
 mod lend;
 pub mod nic;
 mod page;
+mod places;
 mod post;
 mod probe;
 mod published;
@@ -92,6 +93,7 @@ pub struct Gm<N> {
 impl<N: Nic> Gm<N> {
     /// Prepares SRAM and tells the host that it can start.
     pub fn new(nic: N) -> Self {
+        const { collective::check_origin::<N>() }
         let mut gm = Self { nic };
         gm.prepare();
         gm

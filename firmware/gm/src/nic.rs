@@ -3,6 +3,7 @@
 //! An implementation is a thin layer over a chip's blocks, or a fake in tests. Addresses are SRAM addresses in
 //! bytes, lengths are in bytes. All methods should be inlined.
 
+use defs::gm::layout::Layout;
 pub use defs::gm::probe::Event;
 
 pub use crate::receive::Packet;
@@ -82,6 +83,9 @@ pub trait Nic {
     const PASSES_RECEIVED: bool = false;
     /// Whether values of reductions have several elements, and hosts may compute (docs/fast-trap.md). For one CPU with all machines.
     const VECTORS: bool = false;
+
+    /// Places of what grows with the number of nodes. Another one than the usual is for one CPU with all machines.
+    const LAYOUT: Layout = Layout::USUAL;
 
     /// The receive buffer if a packet that reaches its end goes on at its start: its header never does, and DMA follows by itself.
     const RECEIVE_RING: Option<ReceiveRing> = None;

@@ -7,7 +7,7 @@ use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::SLEEP;
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
-use defs::gm::map::{ACK_PACKETS, Counter, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
+use defs::gm::map::{ACK_PACKETS, Counter, RECORD_COUNT, ROUTE_VALID, WINDOW};
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
     ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_SLOT_BYTES, SEND_TOKENS, SIGNALS, WAKE,
@@ -17,7 +17,8 @@ use crate::nic::{Event, Role};
 use crate::slot::{SendSlot, slot_node, slot_subport, slot_type};
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, P_STOPPED, Peer, PortBlock,
-    Record, TOKEN_NUMBER, connection, connection_number, packets_between, port_number, ready_list,
+    Record, TOKEN_NUMBER, connection, connection_number, packets_between, peer, port_number,
+    ready_list,
 };
 use crate::{Gm, Nic};
 
@@ -163,13 +164,13 @@ impl<N: Nic> Gm<N> {
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
-        if node >= self.nodes() || Peer::at(peer(node)).route(self) & ROUTE_VALID == 0 {
+        if node >= self.nodes() || Peer::at(peer::<N>(node)).route(self) & ROUTE_VALID == 0 {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.new_record(post, token);
         if record.is_some() {
             let number = node << 1 | subport & 1;
-            let to = connection(number);
+            let to = connection::<N>(number);
             let sequence = to.send(self);
             self.nic.mark(Event::TokenTaken, number, sequence);
             self.add_record(to, record);
@@ -183,7 +184,7 @@ impl<N: Nic> Gm<N> {
         let token = post.port.address() | post.slot.token(self) & TOKEN_NUMBER;
         let record = self.new_record(post, token);
         if record.is_some() {
-            let to = slot_connection(post.word);
+            let to = slot_connection::<N>(post.word);
             record.set_connection(self, to);
             self.append(post.port.waiting(), record.address(), Record::NEXT);
         }
@@ -226,7 +227,7 @@ impl<N: Nic> Gm<N> {
     fn remote_record(&mut self, record: Record, post: &Post) {
         let high = post.slot.remote_high(self);
         let low = post.slot.remote_low(self);
-        let from = slot_connection(post.word);
+        let from = slot_connection::<N>(post.word);
         record.set_remote_high(self, high);
         record.set_remote_low(self, low);
         record.set_connection(self, from);
@@ -264,7 +265,7 @@ impl<N: Nic> Gm<N> {
         }
         if flags & (F_READY | F_HELD) == 0 {
             flags |= F_READY;
-            let priority = connection_number(connection) & 1;
+            let priority = connection_number::<N>(connection) & 1;
             self.append(
                 ready_list(priority),
                 connection.address(),
@@ -309,7 +310,7 @@ impl<N: Nic> Gm<N> {
             return flags;
         }
         let active = self.first_active();
-        self.set_first_active(connection_number(connection) + 1);
+        self.set_first_active(connection_number::<N>(connection) + 1);
         self.start_timer();
         flags & 0xFFFF | F_ACTIVE | active << ACTIVE_SHIFT
     }
@@ -342,8 +343,8 @@ impl<N: Nic> Gm<N> {
 
 /// The connection to the node of a slot, of its subport's priority.
 #[inline(always)]
-const fn slot_connection(word: u32) -> Connection {
-    connection(slot_node(word) << 1 | slot_subport(word) & 1)
+const fn slot_connection<N: Nic>(word: u32) -> Connection {
+    connection::<N>(slot_node(word) << 1 | slot_subport(word) & 1)
 }
 
 /// The stream that a slot names: node and subport.

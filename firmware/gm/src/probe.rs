@@ -4,7 +4,7 @@
 //! They need no port, no DMA and no buffer of their own. What is to be sent waits as one more entry in the list of acks and is built in
 //! the buffer of acks, so the sender has one more comparison for each ack and none elsewhere. An answer that waits is replaced
 //! by the next one: its mapper asks again.
-use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer};
+use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS};
 use defs::gm::mapping::{
     ENTRY_BYTES, ENTRY_LENGTH, ENTRY_LIMIT, ENTRY_VALID, HEADER_BYTES, INBOX, INBOX_NEXT,
     INBOX_SLOT_BYTES, INBOX_SLOTS, LOOP, MAP_VERSION, MAPPER, MAPPING, NO_NODE, OUT, OUT_HEADER,
@@ -16,7 +16,7 @@ use defs::gm::mapping::{
 use defs::record::Memory;
 use defs::{record, words};
 
-use crate::state::{ACK_BUFFER, ACKS, Connection, Peer, SENDING_ACK};
+use crate::state::{ACK_BUFFER, ACKS, Connection, Peer, SENDING_ACK, peer};
 use crate::{Gm, Nic};
 
 words! {
@@ -345,7 +345,7 @@ impl<N: Nic> Gm<N> {
     fn set_route(&mut self, at: u32) {
         let word = self.nic.load(at);
         let length = word & ENTRY_LENGTH;
-        let to = peer(word >> 16);
+        let to = peer::<N>(word >> 16);
         let valid = match word & ENTRY_VALID {
             0 => 0,
             _ => ROUTE_VALID,

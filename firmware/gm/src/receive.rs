@@ -152,7 +152,7 @@ impl<N: Nic> Gm<N> {
             at,
             length,
             number,
-            connection: connection(number),
+            connection: connection::<N>(number),
             sequence,
             lengths,
             subtype,

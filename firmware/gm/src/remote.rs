@@ -307,7 +307,7 @@ impl<N: Nic> Gm<N> {
         let from = record.connection(self);
         let fits = (kind == K_GET || kind == K_WAITING)
             && record.number(self) == number
-            && connection_number(from) >> 1 == connection_number(connection) >> 1;
+            && connection_number::<N>(from) >> 1 == connection_number::<N>(connection) >> 1;
         // A closed port's get has no token.
         (fits && record.token(self) != 0).then_some(record)
     }

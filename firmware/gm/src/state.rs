@@ -12,7 +12,7 @@
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{
     BUFFER_BYTES, BUFFER_HEADER, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES,
-    PEER_ATOMICS, PEER_ROUTE, PEERS, PORT_BYTES, PORTS, RESEND_TICKS, SESSION, STATE,
+    PEER_ATOMICS, PEER_BYTES, PEER_ROUTE, PEERS, PORT_BYTES, PORTS, RESEND_TICKS, SESSION, STATE,
 };
 use defs::gm::packet::{
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
@@ -20,6 +20,7 @@ use defs::gm::packet::{
 use defs::gm::port::{PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, PORT_SIGNALS, SEND_SLOTS};
 use defs::{record, words};
 
+use crate::places::Places;
 use crate::slot::{ReceiveSlot, SendSlot};
 use crate::{Gm, Nic};
 
@@ -576,18 +577,24 @@ pub const fn port_number(port: PortBlock) -> u32 {
     (port.address() - PORTS) >> 11
 }
 
+/// Address of a peer.
+#[inline(always)]
+pub const fn peer<N: Nic>(node: u32) -> u32 {
+    N::PEERS + node * PEER_BYTES
+}
+
 /// The connection with a number.
 #[inline(always)]
-pub const fn connection(number: u32) -> Connection {
-    Connection::at(PEERS + (number << 6))
+pub const fn connection<N: Nic>(number: u32) -> Connection {
+    Connection::at(N::PEERS + (number << 6))
 }
 
 /// The number of a connection.
 #[inline(always)]
-pub const fn connection_number(connection: Connection) -> u32 {
-    (connection.address() - PEERS) >> 6
+pub const fn connection_number<N: Nic>(connection: Connection) -> u32 {
+    (connection.address() - N::PEERS) >> 6
 }
 
 const _: () = assert!(PORT_BYTES == 1 << 11 && TOKEN_NUMBER < PORT_BYTES);
 const _: () = assert!(defs::gm::map::CONNECTION_BYTES == 1 << 6);
-const _: () = assert!(defs::gm::map::PEER_BYTES == 1 << 7 && PEERS.is_multiple_of(1 << 7));
+const _: () = assert!(PEER_BYTES == 1 << 7 && PEERS.is_multiple_of(1 << 7));

@@ -72,7 +72,7 @@ impl<N: Nic> Gm<N> {
         let mut before = Connection::NONE;
         let mut number = self.first_active();
         while number != 0 {
-            let at = connection(number - 1);
+            let at = connection::<N>(number - 1);
             let flags = at.flags(self);
             let next = flags >> ACTIVE_SHIFT;
             if at.first(self).is_none() {

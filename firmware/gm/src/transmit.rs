@@ -1,11 +1,12 @@
 //! SDMA and SEND: packets from records to the wire.
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::gossip::GOSSIP_BUFFER;
-use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, PEERS, ROUTE_WORDS, WINDOW};
+use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, ROUTE_WORDS, WINDOW};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, first_word};
 
 use crate::nic::{Event, HostAddress};
+use crate::places::Places;
 use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection,
@@ -106,8 +107,11 @@ impl<N: Nic> Gm<N> {
         self.set_fill_buffer(buffer.other());
         let sequence = self.take_sequence(connection);
         if plan.bytes != 0 {
-            self.nic
-                .mark(Event::ReadStarted, connection_number(connection), sequence);
+            self.nic.mark(
+                Event::ReadStarted,
+                connection_number::<N>(connection),
+                sequence,
+            );
         }
         if last {
             let after = record.next(self);
@@ -249,7 +253,7 @@ impl<N: Nic> Gm<N> {
         sequence: u32,
         lengths: u32,
     ) -> u32 {
-        let number = connection_number(connection);
+        let number = connection_number::<N>(connection);
         let own = self.own_bits();
         let node = self.node();
         let words = Header::at(header);
@@ -292,7 +296,7 @@ impl<N: Nic> Gm<N> {
         let connection = ACKS.first(self);
         if connection != 0 {
             // Below the connections' addresses are PROBE and PASSER: not acks, but they wait in the same list.
-            if connection < PEERS {
+            if connection < N::PEERS {
                 return self.send_other(connection);
             }
             return self.send_ack(Connection::at(connection));
@@ -350,7 +354,7 @@ impl<N: Nic> Gm<N> {
         );
         self.nic.send(start, header, header + HEADER_BYTES);
         self.set_sending(SENDING_ACK);
-        let number = connection_number(connection);
+        let number = connection_number::<N>(connection);
         self.nic.mark(Event::AckSent, number, sequence);
     }
 

@@ -1,9 +1,9 @@
 //! The boards that run GM, as the library sees them: SRAM, start of the firmware, and what Ethernet needs.
 
-use defs::gm::atomic::ATOMICS_END;
+use defs::gm::layout::Layout;
 use defs::gm::mac::{ETHERTYPE, POST_MAILBOX, SRAM_BYTES as MAC_SRAM_BYTES};
 use defs::gm::map::{COMMAND, GLOBALS, READ_BLOCKS, READY, RECORDS, SEND_QUEUES, WRITE_BLOCKS};
-use defs::gm::map::{NODE_LIMIT, PEER_BYTES, PEERS, ROUTE_LIMIT, SRAM_BYTES, sram_bytes};
+use defs::gm::map::{PEER_BYTES, ROUTE_LIMIT, SRAM_BYTES, sram_bytes};
 use defs::gm::mapping::{MAP_VERSION, PROBES_TAKEN};
 use defs::lanai::{HOST_SIG, l4, l9};
 use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
@@ -130,24 +130,39 @@ impl Board {
         }
     }
 
+    /// Checks that the board has the memory for this many nodes with the firmware's layout.
+    pub(super) fn check_layout(&self, layout: &Layout, nodes: u32) -> Result<(), StartError> {
+        let Self::Lanai(board) = self else {
+            return Ok(());
+        };
+        let needed = layout.sram_bytes(nodes);
+        match board.record() {
+            Some(record) if record.sram_bytes < needed => Err(StartError::Sram {
+                sram_bytes: record.sram_bytes,
+                needed,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// The board's id in its EEPROM, and the most nodes for which it has memory.
-    pub(super) fn identity(&self) -> (Option<UniqueId>, u32) {
+    pub(super) fn identity(&self, layout: &Layout) -> (Option<UniqueId>, u32) {
         let record = match self {
             Self::Lanai(board) => board.record(),
             Self::Tigon2(..) => None,
         };
         let bytes = record.map_or(SRAM_BYTES, |record| record.sram_bytes);
-        let nodes = (bytes.saturating_sub(PEERS) / PEER_BYTES).min(NODE_LIMIT);
+        let nodes = (bytes.saturating_sub(layout.peers) / PEER_BYTES).min(layout.nodes());
         (record.map(|record| UniqueId(record.address)), nodes)
     }
 
     /// Whether the board has the memory for collective operations.
-    pub(super) fn has_collectives(&self) -> bool {
+    pub(super) fn has_collectives(&self, layout: &Layout) -> bool {
         match self {
             // Of a board whose EEPROM was not read nothing is known.
             Self::Lanai(board) => {
                 let record = board.record();
-                record.is_some_and(|record| record.sram_bytes >= ATOMICS_END)
+                record.is_some_and(|record| record.sram_bytes >= layout.operations_end)
             }
             Self::Tigon2(..) => true,
         }

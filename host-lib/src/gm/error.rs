@@ -1,6 +1,6 @@
 //! Errors: at start-up, of ports and memory, of sends and receives.
 
-use defs::gm::map::{GLOBALS, NODE_LIMIT, ROUTE_LIMIT};
+use defs::gm::map::{GLOBALS, ROUTE_LIMIT};
 use thiserror::Error;
 
 use crate::board::ChipError;
@@ -20,10 +20,12 @@ pub enum StartError {
         nodes: usize,
     },
     /// More nodes than the firmware's tables hold.
-    #[error("{nodes} nodes are more than {NODE_LIMIT}")]
+    #[error("{nodes} nodes are more than {limit}")]
     TooManyNodes {
         /// Routes given.
         nodes: usize,
+        /// Most nodes of the firmware.
+        limit: u32,
     },
     /// A route has too many bytes.
     #[error("the route to node {node} has {length_bytes} bytes, more than {ROUTE_LIMIT}")]

@@ -1,7 +1,7 @@
 //! Nodes that get their routes from a mapper: a host program that explores the network and sends routes to all nodes. The firmware writes the
 //! node's number and the number of nodes to SRAM before it sets [`MAP_VERSION`].
 
-use defs::gm::map::{NODE, NODE_LIMIT, NODES};
+use defs::gm::map::{NODE, NODES};
 use defs::gm::mapping::MAP_VERSION;
 
 use super::Gm;
@@ -45,6 +45,6 @@ impl Gm {
     /// Reads the own number and the number of nodes, once there is a version.
     async fn take_numbers(&mut self) {
         self.node = self.board.read_sram(NODE).await as u16;
-        self.nodes = self.board.read_sram(NODES).await.min(NODE_LIMIT) as u16;
+        self.nodes = self.board.read_sram(NODES).await.min(self.layout.nodes()) as u16;
     }
 }

@@ -101,6 +101,7 @@ mod table;
 mod tests;
 mod view;
 
+use defs::gm::layout::Layout;
 use defs::gm::map::{COUNTERS, Counter, RECEIVER_COUNTERS};
 
 pub use alarm::AlarmId;
@@ -142,6 +143,8 @@ pub struct Gm {
     node: u16,
     nodes: u16,
     overhead_ns: u64,
+    /// Places and limits of the firmware.
+    layout: &'static Layout,
     /// State that all processes of the host share.
     driver: Driver,
     process: u8,

@@ -1,9 +1,10 @@
 //! Start-up: reset, firmware, routes, host words (`defs::gm::map`).
 
+use defs::gm::layout::{LARGE_NODE_LIMIT, Layout};
 use defs::gm::map::{
-    COLLECTIVE_TICKS, COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODE_LIMIT, NODES,
-    PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS,
-    ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, SESSION, peer,
+    COLLECTIVE_TICKS, COMMAND, COMMAND_START, FATAL_TICKS, NODE, NODES, PAGE_TABLE_HIGH,
+    PAGE_TABLE_LOW, PAGE_TABLE_MASK, PEER_ROUTE, READY, RESEND_TICKS, ROUTE_LIMIT, ROUTE_VALID,
+    ROUTE_WORDS, SESSION,
 };
 use defs::gm::mapping::{NO_NODE, OWN_HIGH, PEER_LIMIT};
 use defs::gm::port::PORT_COUNT;
@@ -40,18 +41,21 @@ impl Gm {
         if let Some(firmware) = firmware {
             board.boot(firmware, config.routes.len() as u32).await?;
         }
-        let (id, limit) = board.identity();
-        await_word(&mut board, &mut system, READY, READY_MAGIC, "the start").await?;
+        let layout = await_layout(&mut board, &mut system).await?;
+        check_nodes(&config, layout)?;
+        board.check_layout(layout, config.routes.len() as u32)?;
+        let (id, limit) = board.identity(layout);
         let table = PageTable::new(&mut system, config.page_buckets);
         let table = table.ok_or(StartError::NoMemory)?;
-        prepare_mapping(&mut board, id, limit, &config).await;
-        let has_collectives = board.has_collectives();
-        configure(&mut board, &config, &table).await;
+        prepare_mapping(&mut board, layout, (id, limit), &config).await;
+        let has_collectives = board.has_collectives(layout);
+        configure(&mut board, layout, &config, &table).await;
         await_word(&mut board, &mut system, COMMAND, 0, "the settings").await?;
         board.enable_interrupts().await;
         Ok(Self {
             board,
             system,
+            layout,
             driver: Driver::new(table),
             process: 0,
             family: config.family,
@@ -83,6 +87,7 @@ impl Gm {
         Ok(Gm {
             board: self.board.process(window, process),
             system,
+            layout: self.layout,
             driver: self.driver.clone(),
             process,
             family: self.family,
@@ -102,7 +107,7 @@ impl Gm {
     /// again over the new route.
     pub async fn set_route(&mut self, node: u16, route: Option<&[u8]>) {
         if node < self.nodes {
-            write_route(&mut self.board, node, route).await;
+            write_route(&mut self.board, self.layout, node, route).await;
         }
     }
 }
@@ -114,10 +119,11 @@ fn check(config: &Config) -> Result<(), StartError> {
     if !buckets.is_power_of_two() || buckets > 1 << 20 {
         return Err(StartError::PageTable { buckets });
     }
-    if nodes > NODE_LIMIT as usize {
-        return Err(StartError::TooManyNodes { nodes });
+    if nodes > LARGE_NODE_LIMIT as usize {
+        let limit = LARGE_NODE_LIMIT;
+        return Err(StartError::TooManyNodes { nodes, limit });
     }
-    if nodes == 0 && (u32::from(node) < NODE_LIMIT || u32::from(node) == NO_NODE) {
+    if nodes == 0 && (u32::from(node) < LARGE_NODE_LIMIT || u32::from(node) == NO_NODE) {
         return Ok(());
     }
     if usize::from(node) >= nodes {
@@ -132,9 +138,37 @@ fn check(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Checks that the firmware has room for the nodes.
+fn check_nodes(config: &Config, layout: &Layout) -> Result<(), StartError> {
+    let nodes = config.routes.len();
+    let limit = layout.nodes();
+    if nodes > limit as usize {
+        return Err(StartError::TooManyNodes { nodes, limit });
+    }
+    Ok(())
+}
+
+/// Waits for the start of the firmware, which tells its layout.
+async fn await_layout(
+    board: &mut Board,
+    system: &mut AnySystem,
+) -> Result<&'static Layout, StartError> {
+    for _ in 0..POLLS {
+        let ready = board.read_sram(READY).await;
+        if let Some(layout) = Layout::of_ready(ready) {
+            return Ok(layout);
+        }
+        system.compute(POLL_NS).await;
+    }
+    Err(StartError::Silent {
+        waited_for: "the start",
+        polls: POLLS,
+    })
+}
+
 /// Writes the route to a node. Its first word is valid last.
-async fn write_route(board: &mut Board, node: u16, route: Option<&[u8]>) {
-    let at = peer(node.into());
+async fn write_route(board: &mut Board, layout: &Layout, node: u16, route: Option<&[u8]>) {
+    let at = layout.peer(node.into());
     let mut bytes = [0; ROUTE_LIMIT as usize];
     for (to, from) in bytes
         .iter_mut()
@@ -157,7 +191,12 @@ async fn write_route(board: &mut Board, node: u16, route: Option<&[u8]>) {
 }
 
 /// Writes the own id, and for a node that gets its routes from a mapper a table without any.
-async fn prepare_mapping(board: &mut Board, id: Option<UniqueId>, limit: u32, config: &Config) {
+async fn prepare_mapping(
+    board: &mut Board,
+    layout: &Layout,
+    (id, limit): (Option<UniqueId>, u32),
+    config: &Config,
+) {
     // A node whose EEPROM was not read is told apart by its number.
     let [high, low] = config.node.to_be_bytes();
     let id = id.unwrap_or(UniqueId([0, 0, 0, 0, high, low]));
@@ -165,20 +204,20 @@ async fn prepare_mapping(board: &mut Board, id: Option<UniqueId>, limit: u32, co
     board.write_sram(PEER_LIMIT, limit).await;
     if config.routes.is_empty() {
         for node in 0..limit {
-            board.write_sram(peer(node) + PEER_ROUTE, 0).await;
+            board.write_sram(layout.peer(node) + PEER_ROUTE, 0).await;
         }
     }
 }
 
 /// Writes everything that the firmware needs.
-async fn configure(board: &mut Board, config: &Config, table: &PageTable) {
+async fn configure(board: &mut Board, layout: &Layout, config: &Config, table: &PageTable) {
     board.configure(&config.routes).await;
-    let collective_ticks = match board.has_collectives() {
+    let collective_ticks = match board.has_collectives(layout) {
         true => config.collective_ticks.max(1),
         false => 0,
     };
     for (node, route) in (0..).zip(config.routes.iter()) {
-        write_route(board, node, route.as_deref()).await;
+        write_route(board, layout, node, route.as_deref()).await;
     }
     for (address, value) in [
         (NODE, config.node.into()),

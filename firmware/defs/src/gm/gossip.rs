@@ -12,6 +12,9 @@
 //! | 5 to 12 | members 1, 2, 4, ... ranks further |
 //! | 13 to 20 | members 1, 2, 4, ... ranks back |
 //!
+//! Images for [large clusters](super::layout) have wide groups: word 0 has the number and in its lower half the rank; words 5 to 16 and 17 to 28 are the
+//! members, word 29 is the number of members less 1.
+//!
 //! A **channel** has room for the blocks of all members. Operations use the two in turn. With concurrent broadcasting the block of rank `i` is
 //! at `i * BLOCK_BYTES`; with recursive doubling the block of the member `i` ranks further is at `i` times the block's length. The
 //! process writes its own block before it posts the operation.
@@ -70,6 +73,8 @@ pub const GROUP_CHANNELS: u32 = 4;
 pub const GROUP_MEMBERS: u32 = 20;
 /// Bytes of all that is copied.
 pub const GROUP_USED_BYTES: u32 = GROUP_MEMBERS + 8 * LEVELS;
+/// Number of members less 1 in the descriptor of a wide group.
+pub const WIDE_GROUP_LAST: u32 = GROUP_MEMBERS + 8 * super::layout::Layout::LARGE.levels;
 
 /// Descriptors of groups.
 pub const GROUP_DESCRIPTORS: u32 = COLLECTIVES_END;
@@ -104,6 +109,7 @@ pub const GOSSIP_LOCAL: u32 = (STAGING + PORT_COUNT * 2 * STAGING_ROOM).next_mul
 /// End of the memory of all-to-all broadcasts, but for more receive buffers.
 pub const GOSSIP_END: u32 = GOSSIP_LOCAL + super::map::BUFFER_BYTES;
 
+const _: () = assert!(WIDE_GROUP_LAST + 4 <= GROUP_DESCRIPTOR_BYTES);
 const _: () = assert!(GOSSIP_END <= 0xE_0000 && GROUP_USED_BYTES <= GROUP_DESCRIPTOR_BYTES);
 
 /// SRAM address of a group's descriptor.

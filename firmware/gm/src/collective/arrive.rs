@@ -121,7 +121,7 @@ impl<N: Nic> Gm<N> {
         } else {
             self.ack_came(packet.connection, ACK, acked, 0);
         }
-        let from = origin::pack(packet.subtype, packet.node(), remote, local, opening);
+        let from = origin::pack::<N>(packet.subtype, packet.node(), remote, local, opening);
         let value = if has_value {
             self.packet_value(packet)
         } else {
@@ -331,7 +331,13 @@ impl<N: Nic> Gm<N> {
         if awaited == awaits(endpoint(node, remote)) && packet.subtype == STEP {
             self.next_exchange(port);
         } else {
-            self.note_packet(origin::pack(packet.subtype, node, remote, local, opening));
+            self.note_packet(origin::pack::<N>(
+                packet.subtype,
+                node,
+                remote,
+                local,
+                opening,
+            ));
         }
         if !matches!(N::ROLE, Role::Borrower) || block(port).posted(self) != 0 {
             self.begin_next(port);
@@ -349,7 +355,7 @@ impl<N: Nic> Gm<N> {
     /// SEND: uses a packet, or keeps it.
     #[inline(never)]
     pub(super) fn arrive(&mut self, from: u32, value: Value) {
-        let subtype = origin::subtype(from);
+        let subtype = origin::subtype::<N>(from);
         let port = port_block(origin::local(from));
         if subtype <= RELEASE {
             self.note_packet(from);
@@ -364,7 +370,7 @@ impl<N: Nic> Gm<N> {
                 if subtype == AGAIN {
                     self.barrier_again(port, from);
                 } else {
-                    self.depart(port, origin::endpoint(from), PARTIAL, value);
+                    self.depart(port, origin::endpoint::<N>(from), PARTIAL, value);
                 }
             }
             self.used(from);
@@ -383,31 +389,31 @@ impl<N: Nic> Gm<N> {
     /// Whether what comes back was sent since the port was opened.
     fn is_own_opening(&mut self, port: PortBlock, from: u32) -> bool {
         let open = port.is_open(self);
-        open && block(port).opening(self) == origin::opening(from)
+        open && block(port).opening(self) == origin::opening::<N>(from)
     }
 
     /// A packet of a barrier: the barrier goes on, or the packet is noted.
     #[inline(never)]
     fn note_packet(&mut self, from: u32) {
         let port = port_block(origin::local(from));
-        let (at, shift) = note(
-            origin::node(from),
+        let (at, shift) = note::<N>(
+            origin::node::<N>(from),
             origin::local(from),
             origin::remote(from),
         );
         let word = self.nic.load(at);
         let others = word & !(0xFF << shift);
-        let opening = origin::opening(from);
+        let opening = origin::opening::<N>(from);
         if !port.is_open(self) {
             self.nic.store(at, others | (opening | EARLIER) << shift);
             return self.count(Counter::Unexpected);
         }
         if word >> shift & AWAITED != 0 {
             self.nic.store(at, others);
-            return self.barrier_came(port, origin::subtype(from));
+            return self.barrier_came(port, origin::subtype::<N>(from));
         }
         let awaited = block(port).awaited(self);
-        if awaited == awaits(origin::endpoint(from)) {
+        if awaited == awaits(origin::endpoint::<N>(from)) {
             return self.next_exchange(port);
         }
         self.nic.store(at, others | opening << shift);
@@ -423,7 +429,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn barrier_again(&mut self, port: PortBlock, from: u32) {
         let block = block(port);
-        let to = origin::endpoint(from);
+        let to = origin::endpoint::<N>(from);
         let state = block.barrier(self);
         let (mut subtype, mut sent) = (GATHER, 0);
         if state == EXCHANGING {

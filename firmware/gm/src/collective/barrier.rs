@@ -13,7 +13,6 @@ use defs::gm::collective::{
     EXCHANGE, GATHER, RELEASE, SECOND_LIST, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
 };
 use defs::gm::event::Status;
-use defs::gm::map::NODE_LIMIT;
 use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
 
@@ -23,6 +22,7 @@ use super::state::{
     awaits, block, entry_endpoint, list, note,
 };
 use crate::nic::Role;
+use crate::places::Places;
 use crate::slot::{slot_node, slot_subport};
 use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
@@ -62,12 +62,12 @@ impl<N: Nic> Gm<N> {
         let broken = block.broken(self);
         let count = slot_node(word);
         let algorithm = slot_subport(word) & !SECOND_LIST;
-        let list = list(port, u32::from(slot_subport(word) & SECOND_LIST != 0));
+        let list = list::<N>(port, u32::from(slot_subport(word) & SECOND_LIST != 0));
         let parent = u32::from(algorithm == TREE_PARENT);
         if broken != 0 {
             return self.finish(port, 0, broken - 1, NO_VALUE);
         }
-        if count > NODE_LIMIT || algorithm > TREE_PARENT || count < parent {
+        if count > N::NODES || algorithm > TREE_PARENT || count < parent {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
         let deadline = self.deadline();
@@ -181,7 +181,7 @@ impl<N: Nic> Gm<N> {
         if node >= self.nodes() {
             return false;
         }
-        let (at, shift) = note(node, port_number(port), remote);
+        let (at, shift) = note::<N>(node, port_number(port), remote);
         let word = self.nic.load(at);
         let byte = word >> shift & 0xFF;
         if byte == 0 || byte & (AWAITED | EARLIER) != 0 {
@@ -198,7 +198,7 @@ impl<N: Nic> Gm<N> {
         }
         let (node, remote) = entry_parts(entry);
         if node < self.nodes() {
-            let (at, shift) = note(node, port_number(port), remote);
+            let (at, shift) = note::<N>(node, port_number(port), remote);
             let word = self.nic.load(at) | AWAITED << shift;
             self.nic.store(at, word);
         }

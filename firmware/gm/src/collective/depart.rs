@@ -4,7 +4,7 @@ use defs::gm::collective::{
     VALUE_BYTES, endpoint,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{ROUTE_VALID, peer};
+use defs::gm::map::ROUTE_VALID;
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
@@ -13,7 +13,9 @@ use super::origin;
 use super::state::{ACKED_DUE, LocalPacket, Payload, RECORD_FREED, block};
 use super::vector::local_vector;
 use crate::remote::Plan;
-use crate::state::{FREE, Peer, PortBlock, READY, Record, connection, port_block, port_number};
+use crate::state::{
+    FREE, Peer, PortBlock, READY, Record, connection, peer, port_block, port_number,
+};
 use crate::{Gm, Nic};
 
 /// Kind of a record: a packet of an operation.
@@ -101,7 +103,7 @@ impl<N: Nic> Gm<N> {
         if node == self.node() {
             return self.depart_here(port, remote, what, value);
         }
-        if Peer::at(peer(node)).route(self) & ROUTE_VALID == 0 {
+        if Peer::at(peer::<N>(node)).route(self) & ROUTE_VALID == 0 {
             return self.cannot_depart(port, what, Status::NodeUnreachable);
         }
         let record = self.free_packets();
@@ -113,7 +115,7 @@ impl<N: Nic> Gm<N> {
         let own = port_number(port) << 1;
         let ports = what & 0xFFFF_0000 | remote << 9 | own;
         let subtype = what & 0xFFFF;
-        let connection = connection(node << 1);
+        let connection = connection::<N>(node << 1);
         // Its other words are those of a free record.
         record.set_ports(self, ports);
         record.set_key(self, port.address());
@@ -202,7 +204,7 @@ impl<N: Nic> Gm<N> {
             self.set_local_values(used + 1);
         }
         let node = self.node();
-        let from = origin::pack(subtype, node, port_number(port), remote, what >> 16);
+        let from = origin::pack::<N>(subtype, node, port_number(port), remote, what >> 16);
         let packet = LocalPacket::at(at);
         packet.set_origin(self, from | origin::OWN_BOARD);
         packet.set_tag(self, value.tag);

@@ -33,6 +33,7 @@ pub(crate) mod state;
 mod vector;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
+pub(crate) use origin::check as check_origin;
 pub use port::RESULT_NOTICES;
 pub use state::{COLLECTIVE_STATE_END, block, end_word, ended_operation, ended_status};
 pub use vector::vector_packet;

@@ -1,7 +1,7 @@
 //! Ports that are opened and closed, operations that fail, and the results that go to the host.
 use defs::gm::collective::{
     AGAIN, COLLECTIVE_RECORD_COUNT, COLLECTIVE_RECORDS, DESCRIPTOR_COUNT, LOCAL, LOCAL_VALUES,
-    NOTES, OPENINGS, PARTIAL_AGAIN, UNEXPECTED_VALUES, VALUE_BUFFER_BYTES, VALUES, endpoint,
+    OPENINGS, PARTIAL_AGAIN, UNEXPECTED_VALUES, VALUE_BUFFER_BYTES, VALUES, endpoint,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, RECORD_BYTES};
@@ -13,6 +13,7 @@ use super::state::{
     AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, GATHERED, NONE, RELEASING, TAKEN,
     ValueBuffer, block, end_word, ended_operation, ended_status,
 };
+use crate::places::Places;
 use crate::state::{PortBlock, Record, port_block, port_number};
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
@@ -32,7 +33,8 @@ impl<N: Nic> Gm<N> {
         self.set_local_in(LOCAL);
         self.set_local_out(LOCAL);
         let nodes = self.nodes();
-        self.clear(NOTES, NOTES + (nodes << 6));
+        let notes = N::NOTES;
+        self.clear(notes, notes + (nodes << 6));
         for number in 0..PORT_COUNT {
             let block = block(port_block(number));
             let (from, to) = block.own_words();
@@ -78,7 +80,7 @@ impl<N: Nic> Gm<N> {
                 (Block::REDUCTIONS, 0),
             ],
         );
-        let mut at = NOTES + (port_number(port) << 3);
+        let mut at = N::NOTES + (port_number(port) << 3);
         for _ in 0..self.nodes() {
             self.note_earlier(at);
             self.note_earlier(at + 4);
@@ -118,7 +120,7 @@ impl<N: Nic> Gm<N> {
         let mut node = block.scan(self);
         while node < nodes {
             for remote in 0..PORT_COUNT {
-                let (at, shift) = super::state::note(node, port_number(port), remote);
+                let (at, shift) = super::state::note::<N>(node, port_number(port), remote);
                 let word = self.nic.load(at);
                 let byte = word >> shift & 0xFF;
                 if byte & EARLIER != 0 {
@@ -150,8 +152,8 @@ impl<N: Nic> Gm<N> {
                     high: value.high(self),
                     low: value.low(self),
                 };
-                let to = endpoint(origin::node(from), origin::remote(from));
-                let what = origin::opening(from) << 16 | PARTIAL_AGAIN;
+                let to = endpoint(origin::node::<N>(from), origin::remote(from));
+                let what = origin::opening::<N>(from) << 16 | PARTIAL_AGAIN;
                 can_leave = self.send_back(port, to, what, back);
             }
             if can_leave && value.is_closed(self) {

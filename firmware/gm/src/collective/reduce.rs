@@ -122,7 +122,7 @@ impl<N: Nic> Gm<N> {
             let next = value.next(self);
             let from = value.origin(self);
             let fits = value.tag(self) == tag && !value.is_closed(self);
-            if fits && self.take(instance, origin::endpoint(from), self.value_of(value)) {
+            if fits && self.take(instance, origin::endpoint::<N>(from), self.value_of(value)) {
                 self.free_value(value);
             } else {
                 self.append(values, value.address(), ValueBuffer::NEXT);
@@ -212,7 +212,7 @@ impl<N: Nic> Gm<N> {
     /// A value of another process: it is combined, or kept.
     #[inline(never)]
     pub(super) fn partial_came(&mut self, port: PortBlock, from: u32, value: Value) {
-        if let Some(instance) = self.combine_partial(port, origin::endpoint(from), value) {
+        if let Some(instance) = self.combine_partial(port, origin::endpoint::<N>(from), value) {
             self.used_value(from);
             return self.collect(instance);
         }
@@ -374,7 +374,7 @@ impl<N: Nic> Gm<N> {
             if left & 1 != 0
                 && reduction.tag(self) == value.tag
                 && reduction.state(self) == AWAITING_RESULT
-                && parent & !0xFF == origin::endpoint(from)
+                && parent & !0xFF == origin::endpoint::<N>(from)
             {
                 if N::VECTORS {
                     self.take_result(reduction, value);

@@ -4,11 +4,11 @@
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 use defs::gm::collective::{
     ACKED_BYTES, BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT,
-    DESCRIPTOR_KIND, DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS,
-    NOTE_BYTES, NOTES,
+    DESCRIPTOR_KIND, DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, NOTE_BYTES,
 };
 use defs::{record, words};
 
+use crate::places::Places;
 use crate::state::{Connection, List, PortBlock, Record, STATE_END, port_number};
 use crate::{Gm, Nic};
 
@@ -311,17 +311,17 @@ pub const fn awaits(endpoint: u32) -> u32 {
 
 /// The first or second list of endpoints of a port.
 #[inline(always)]
-pub const fn list(port: PortBlock, second: u32) -> PeerList {
-    PeerList::at(LISTS + (port_number(port) << 13) + (second << 12))
+pub const fn list<N: Nic>(port: PortBlock, second: u32) -> PeerList {
+    PeerList::at(N::LISTS + (port_number(port) << N::PORT_LISTS_BITS) + (second << N::LIST_BITS))
 }
 
-const _: () = assert!(BLOCK_BYTES == 1 << 11 && LIST_BYTES == 1 << 12 && NOTE_BYTES == 1 << 6);
+const _: () = assert!(BLOCK_BYTES == 1 << 11 && NOTE_BYTES == 1 << 6);
 
 /// The word with the byte of the notes of an endpoint, and the byte's position.
 #[inline(always)]
-pub const fn note(node: u32, local: u32, remote: u32) -> (u32, u32) {
+pub const fn note<N: Nic>(node: u32, local: u32, remote: u32) -> (u32, u32) {
     (
-        NOTES + (node << 6) + (local << 3) + (remote & 4),
+        N::NOTES + (node << 6) + (local << 3) + (remote & 4),
         (remote & 3) << 3,
     )
 }

@@ -16,9 +16,10 @@ use defs::record;
 use super::group::staging;
 use super::state::{
     Group, OPEN, Received, before_of, behind, block_offset, exponent_of, group, operation_word,
-    origin_of, step_of,
+    origin_of, step_of, wide_received_bytes,
 };
 use super::steps::step_bytes;
+use crate::places::Places;
 use crate::receive::Packet;
 use crate::state::{Connection, LAST_WRITE, port_block};
 use crate::transmit::padded;
@@ -245,18 +246,23 @@ impl<N: Nic> Gm<N> {
         }
         let wanted = packet.sequence >> 16 | OPEN;
         (0..GROUP_COUNT)
-            .map(|number| group(port, number))
+            .map(|number| group::<N>(port, number))
             .find(|&group| group.number(self) == wanted)
     }
 
     /// Address of the words that say what of an operation has come: a bit for each block, or a word for the bytes of each step. Those of
     /// an earlier operation are cleared.
     fn channel(&mut self, piece: &Piece) -> u32 {
-        let received = piece.group.received(piece.operation);
+        let received = piece.group.received::<N>(piece.operation);
         if received.operation(self) != piece.operation {
             received.set_operation(self, piece.operation);
             let words = received.address() + Received::WORDS;
-            self.clear(words, words + 4 * LEVELS);
+            let bytes = if N::WIDE_GROUPS {
+                wide_received_bytes::<N>(piece.group.size(self))
+            } else {
+                4 * LEVELS
+            };
+            self.clear(words, words + bytes);
         }
         received.address() + Received::WORDS
     }
@@ -267,7 +273,7 @@ impl<N: Nic> Gm<N> {
         let size = group.size(self);
         let rank = group.rank(self);
         let (origin, exponent) = (origin_of(piece.place), exponent_of(piece.place));
-        if origin >= size || origin == rank || piece.bytes != piece.block || exponent >= LEVELS {
+        if origin >= size || origin == rank || piece.bytes != piece.block || exponent >= N::LEVELS {
             self.count(Counter::BadLength);
             return false;
         }

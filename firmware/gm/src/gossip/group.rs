@@ -2,14 +2,15 @@
 use defs::gm::collective::DESCRIPTOR_COUNT;
 use defs::gm::event::Status;
 use defs::gm::gossip::{
-    BLOCK_BYTES, DOUBLING, GROUP_COUNT, GROUP_LIMIT, GROUP_NUMBER, GROUP_USED_BYTES, LEVELS,
-    STAGING, STAGING_HEADER, STAGING_ROOM,
+    BLOCK_BYTES, DOUBLING, GROUP_COUNT, GROUP_LIMIT, GROUP_MEMBERS, GROUP_NUMBER, LEVELS, STAGING,
+    STAGING_HEADER, STAGING_ROOM, WIDE_GROUP_LAST,
 };
 use defs::gm::map::Counter;
 
 use super::state::{Group, OPEN, group, hop};
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
+use crate::places::Places;
 use crate::slot::slot_subport;
 use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
@@ -35,18 +36,21 @@ impl<N: Nic> Gm<N> {
         if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
-        let group = group(port, number);
+        let group = group::<N>(port, number);
         let from = defs::gm::gossip::group_descriptor(port_number(port), number);
         // RECV sees the group last.
         group.set_number(self, 0);
         let mut at = 4;
-        while at < GROUP_USED_BYTES {
+        while at < N::GROUP_COPIED {
             let word = self.nic.load(from + at);
             self.nic.store(group.address() + at, word);
             at += 4;
         }
         let word = self.nic.load(from + GROUP_NUMBER);
-        let (size, rank) = ((word & 0xFF) + 1, word >> 8 & 0xFF);
+        let (mut size, mut rank) = ((word & 0xFF) + 1, word >> 8 & 0xFF);
+        if N::WIDE_GROUPS {
+            (size, rank) = self.wide_group(group, from);
+        }
         let key = port.key(self);
         let staged = match number {
             0 => longest_staged(size),
@@ -65,7 +69,7 @@ impl<N: Nic> Gm<N> {
                 (Group::KEY, key),
             ],
         );
-        for (from, to) in Group::COUNTED {
+        for (from, to) in N::COUNTED {
             self.clear(group.address() + from, group.address() + to);
         }
         const { assert!(GROUP_LIMIT == 1 << LEVELS && LEVELS == 8) }
@@ -76,6 +80,19 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// The members of a wide group have a place of their own, with room for more of them. Returns the number of members and the own rank.
+    fn wide_group(&mut self, group: Group, from: u32) -> (u32, u32) {
+        let levels = N::LEVELS << 2;
+        for back in 0..2 {
+            let to = group.address() + N::MEMBERS + ((back * N::MEMBER_SLOTS) << 2);
+            let first = from + GROUP_MEMBERS + if back == 0 { 0 } else { levels };
+            self.copy_words(first, to, levels);
+        }
+        let last = self.nic.load(from + WIDE_GROUP_LAST) & ((1 << N::LEVELS) - 1);
+        let rank = self.nic.load(from + GROUP_NUMBER) & 0xFFFF;
+        (last + 1, rank)
+    }
+
     /// A process has posted an all-to-all broadcast.
     #[inline(never)]
     pub(crate) fn post_gossip(&mut self, port: PortBlock, word: u32, length: u32) {
@@ -83,7 +100,7 @@ impl<N: Nic> Gm<N> {
         if number >= GROUP_COUNT || !self.has_operations() {
             return self.count(Counter::BadPosts);
         }
-        let group = group(port, number);
+        let group = group::<N>(port, number);
         let operation = GROUP_OPERATIONS + number;
         let broken = block(port).broken(self);
         if group.active(self) != 0 {
@@ -146,7 +163,7 @@ impl<N: Nic> Gm<N> {
     /// The number of a group among those of its port.
     #[inline(always)]
     pub(super) fn number_of(&self, group: Group) -> u32 {
-        group.address() >> 9 & 1
+        group.address() >> N::GROUP_BITS & 1
     }
 
     /// The first bytes of recursive doubling: the own block is staged, or sent from host memory.
@@ -242,7 +259,7 @@ impl<N: Nic> Gm<N> {
     /// The groups of a port are closed.
     pub(crate) fn close_groups(&mut self, port: PortBlock) {
         for number in 0..GROUP_COUNT {
-            let group = group(port, number);
+            let group = group::<N>(port, number);
             group.set_number(self, 0);
             group.set_active(self, 0);
         }
@@ -250,13 +267,13 @@ impl<N: Nic> Gm<N> {
 
     /// Whether a group of a port has an operation under way.
     pub(crate) fn has_gossip(&self, port: PortBlock) -> bool {
-        group(port, 0).active(self) | group(port, 1).active(self) != 0
+        group::<N>(port, 0).active(self) | group::<N>(port, 1).active(self) != 0
     }
 
     /// The operations of a port's groups fail.
     pub(crate) fn break_groups(&mut self, port: PortBlock, status: u32) {
         for number in 0..GROUP_COUNT {
-            let group = group(port, number);
+            let group = group::<N>(port, number);
             if group.active(self) != 0 {
                 group.set_active(self, 0);
                 self.finish(port, GROUP_OPERATIONS + number, status, NO_VALUE);

@@ -1,12 +1,13 @@
 //! SEND: what RECV tells of packets, and what a member asks for that has not come.
-use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
+use defs::gm::gossip::{DOUBLING, GROUP_COUNT, PASSES};
 
 use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, NEWS_MASK, News, PASS_ON, STEP_CAME};
 use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP};
 use super::state::{
-    Group, behind, group, hop, length_of, operation_of, origin_of, step_of, step_part,
+    Group, behind, group, groups_end, hop, length_of, operation_of, origin_of, step_of, step_part,
 };
+use crate::places::Places;
 use crate::state::PortBlock;
 use crate::timer::is_reached;
 use crate::{Gm, Nic};
@@ -23,11 +24,12 @@ impl<N: Nic> Gm<N> {
         self.set_pass_out(PASSES);
         self.set_pass_state(0);
         self.set_local_busy(0);
-        let mut group = GROUPS;
-        while group < PASSES {
+        let mut group = N::GROUPS;
+        let end = groups_end::<N>();
+        while group < end {
             Group::at(group).set_number(self, 0);
             Group::at(group).set_active(self, 0);
-            group += defs::gm::gossip::GROUP_BYTES;
+            group += 1 << N::GROUP_BITS;
         }
         self.prepare_held();
     }
@@ -53,7 +55,7 @@ impl<N: Nic> Gm<N> {
         if rank >= group.size(self) {
             return false;
         }
-        let received = group.received(operation);
+        let received = group.received::<N>(operation);
         let bits = received.word(self, rank >> 5);
         let came = received.operation(self) == operation && bits >> (rank & 31) & 1 != 0;
         came || rank == group.rank(self)
@@ -89,7 +91,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn look_at_groups(&mut self, port: PortBlock, now: u32) -> bool {
         let mut late = false;
         for number in 0..GROUP_COUNT {
-            let group = group(port, number);
+            let group = group::<N>(port, number);
             if group.active(self) != 0 {
                 let fails_at = group.fails_at(self);
                 late |= is_reached(fails_at, now);
@@ -153,7 +155,7 @@ impl<N: Nic> Gm<N> {
         if step >= steps {
             return;
         }
-        let received = group.received(operation);
+        let received = group.received::<N>(operation);
         let got = match received.operation(self) == operation {
             true => received.word(self, step),
             false => 0,

@@ -9,10 +9,10 @@
 //! | `LEAVING` | SEND sends it | the next hop of the same packet, more bytes of the same step, or `IDLE` |
 use defs::gm::event::{BAD_SEND_MEMORY, Status};
 use defs::gm::gossip::{
-    DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
-    PASSES, SPREAD, WORD_BLOCK, WORD_PLACE,
+    DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, MISSING, PASS_BYTES, PASS_COUNT, PASSES,
+    SPREAD, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{BUFFER_HEADER, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, ROUTE_VALID};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{HEADER_BYTES, MTU, first_word};
 use defs::gm::port::PORT_COUNT;
@@ -24,7 +24,8 @@ use super::state::{
     WAITING_LOCAL, before_of, behind, block_offset, exponent_of, length_of, operation_of,
     operation_word, origin_of, step_of, step_part,
 };
-use crate::state::{ACKS, Connection, Peer, SENDING_PASS, connection, port_number};
+use crate::places::Places;
+use crate::state::{ACKS, Connection, Peer, SENDING_PASS, connection, peer, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -212,7 +213,7 @@ impl<N: Nic> Gm<N> {
         let rank = group.rank(self);
         let (origin, exponent) = (origin_of(place), exponent_of(place));
         let behind = behind(rank, origin, size);
-        exponent < LEVELS && behind + (1 << exponent) < size
+        exponent < N::LEVELS && behind + (1 << exponent) < size
     }
 
     /// Sends the packet that waits, the first of the list of acks.
@@ -234,12 +235,12 @@ impl<N: Nic> Gm<N> {
             step_of(place)
         };
         // The two directions follow each other.
-        let members = Members::at(group.address() + Group::MEMBERS + ((back * LEVELS) << 2));
-        let to = members.member(self, exponent & (LEVELS - 1));
+        let members = Members::at(group.address() + N::MEMBERS + ((back * N::MEMBER_SLOTS) << 2));
+        let to = members.member(self, exponent & (N::MEMBER_SLOTS - 1));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nodes() && port < PORT_COUNT;
         let is_local = node == self.node();
-        let has_way = is_local || Peer::at(peer(node)).route(self) & ROUTE_VALID != 0;
+        let has_way = is_local || Peer::at(peer::<N>(node)).route(self) & ROUTE_VALID != 0;
         if !known || !has_way {
             return self.pass_left();
         }
@@ -261,7 +262,7 @@ impl<N: Nic> Gm<N> {
             return self.pass_local(subtype, sequence, lengths, block);
         }
         let header = self.pass_header();
-        let to = connection(node << 1);
+        let to = connection::<N>(node << 1);
         let start = self.packet_header(header, to, first_word(subtype), sequence, lengths);
         self.nic.store(header + WORD_PLACE, place);
         self.nic.store(header + WORD_BLOCK, block);

@@ -1,11 +1,14 @@
 //! Layout of the state of groups in SRAM.
 use defs::gm::gossip::{
-    BLOCK_BYTES, GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS,
+    BLOCK_BYTES, GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, LEVELS, PASSES,
 };
+use defs::gm::layout::{LARGE_GROUP_LIMIT, Layout};
 use defs::gm::mapping::MAPPING;
+use defs::gm::port::PORT_COUNT;
 use defs::{record, words};
 
 use crate::collective::COLLECTIVE_STATE_END;
+use crate::places::Places;
 use crate::state::{PortBlock, port_number};
 use crate::{Gm, Nic};
 
@@ -116,8 +119,8 @@ impl Group {
 
     /// Blocks or steps of an operation that RECV has received.
     #[inline(always)]
-    pub const fn received(self, operation: u32) -> Received {
-        Received::at(received(self.address(), operation))
+    pub const fn received<N: Nic>(self, operation: u32) -> Received {
+        Received::at(received::<N>(self.address(), operation))
     }
 }
 
@@ -245,14 +248,47 @@ const _: () = assert!(LAST + 12 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]
-pub const fn group(port: PortBlock, number: u32) -> Group {
+pub const fn group<N: Nic>(port: PortBlock, number: u32) -> Group {
     const { assert!(GROUP_COUNT == 2 && GROUP_BYTES == 1 << 9) }
-    Group::at(GROUPS + (port_number(port) << 10) + (number << 9))
+    Group::at(N::GROUPS + (port_number(port) << N::PORT_GROUPS_BITS) + (number << N::GROUP_BITS))
 }
+
+/// End of the blocks of all groups.
+#[inline(always)]
+pub const fn groups_end<N: Nic>() -> u32 {
+    if N::WIDE_GROUPS {
+        N::GROUPS + ((PORT_COUNT * GROUP_COUNT) << N::GROUP_BITS)
+    } else {
+        PASSES
+    }
+}
+
+/// Bytes that say what an operation among so many members of a wide group has brought.
+#[inline(always)]
+pub const fn wide_received_bytes<N: Nic>(size: u32) -> u32 {
+    let blocks = (size + 31) >> 5 << 2;
+    // A word for each step.
+    let steps = N::LEVELS << 2;
+    if blocks > steps { blocks } else { steps }
+}
+
+/// Offset of the members of a wide group, behind all other words; those further on, then those back.
+pub const WIDE_MEMBERS: u32 = GROUP_BYTES;
+/// Offset of what has come of the operations of a wide group's channels.
+pub const WIDE_RECEIVED: u32 = WIDE_MEMBERS + 128;
+/// Bytes of a [`Received`] with a bit for each member of the largest group.
+pub const WIDE_RECEIVED_BYTES: u32 = 4 + LARGE_GROUP_LIMIT / 8;
+
+const _: () = assert!(WIDE_RECEIVED + 2 * WIDE_RECEIVED_BYTES <= 1 << Layout::LARGE.group_bits);
+const _: () = assert!(Layout::LARGE.levels <= 16 && Layout::LARGE.levels < 1 << STEP_BITS);
 
 /// Address of the [`Received`] of the channel of an operation.
 #[inline(always)]
-const fn received(group: u32, operation: u32) -> u32 {
+const fn received<N: Nic>(group: u32, operation: u32) -> u32 {
+    if N::WIDE_GROUPS {
+        let second = operation & 1 != 0;
+        return group + WIDE_RECEIVED + if second { WIDE_RECEIVED_BYTES } else { 0 };
+    }
     group
         + RECEIVED
         + if operation & 1 == 0 {

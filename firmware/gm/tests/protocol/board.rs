@@ -6,6 +6,7 @@
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::{Rc, Weak};
 
+use defs::gm::layout::Layout;
 use gm::Gm;
 use gm::nic::{HostAddress, Nic, Packet, Role};
 
@@ -18,6 +19,8 @@ const RECEIVER: u8 = 2;
 const LENDER: u8 = 3;
 const TAKER: u8 = 4;
 const BORROWER: u8 = 5;
+/// As [`ALL`], in a large cluster.
+const LARGE: u8 = 6;
 
 /// Whether SDMA and SEND run in a role.
 const fn sends(role: u8) -> bool {
@@ -36,10 +39,29 @@ pub enum Cpus {
     Two,
     /// Two, of which RECV's makes steps of collective operations under the lock of SEND's half.
     Lending,
+    /// One, with the layout of large clusters.
+    Large,
 }
 
 impl Cpus {
     pub const EVERY: [Self; 3] = [Self::One, Self::Two, Self::Lending];
+    /// Every division of the CPUs, and the other layout.
+    pub const EVERY_LAYOUT: [Self; 4] = [Self::One, Self::Two, Self::Lending, Self::Large];
+
+    pub const fn layout(self) -> &'static Layout {
+        match self {
+            Self::Large => &Layout::LARGE,
+            _ => &Layout::USUAL,
+        }
+    }
+
+    /// Number of the node with an index among those of a world: of a large cluster mostly one that needs all bits.
+    pub const fn node(self, index: u32) -> u32 {
+        match self {
+            Self::Large => Layout::LARGE.nodes() - 1 - 61 * index,
+            _ => index,
+        }
+    }
 }
 
 /// The hardware as a CPU sees it.
@@ -51,6 +73,7 @@ struct Shared {
     /// Accesses before which something else happens, among 256.
     chance: Cell<u32>,
     all: RefCell<Option<Gm<Side<ALL>>>>,
+    large: RefCell<Option<Gm<Side<LARGE>>>>,
     sender: RefCell<Option<Gm<Side<SENDER>>>>,
     receiver: RefCell<Option<Gm<Side<RECEIVER>>>>,
     lender: RefCell<Option<Gm<Side<LENDER>>>>,
@@ -110,6 +133,7 @@ impl Board {
             random: RefCell::new(Random(seed)),
             chance: Cell::new(0),
             all: RefCell::new(None),
+            large: RefCell::new(None),
             sender: RefCell::new(None),
             receiver: RefCell::new(None),
             lender: RefCell::new(None),
@@ -121,6 +145,7 @@ impl Board {
         let side = || Rc::downgrade(&shared);
         match cpus {
             Cpus::One => *shared.all.borrow_mut() = Some(Gm::new(Side(side()))),
+            Cpus::Large => *shared.large.borrow_mut() = Some(Gm::new(Side(side()))),
             Cpus::Two => {
                 *shared.sender.borrow_mut() = Some(Gm::new(Side(side())));
                 *shared.receiver.borrow_mut() = Some(Gm::new(Side(side())));
@@ -153,7 +178,7 @@ impl Board {
 
     /// A step of each CPU. Returns whether there was anything to do.
     pub fn step(&self) -> bool {
-        let all = step(&self.0.all);
+        let all = step(&self.0.all) | step(&self.0.large);
         let sender = step(&self.0.sender) | self.0.step_lender();
         step(&self.0.receiver) | step(&self.0.taker) | sender | all
     }
@@ -163,7 +188,7 @@ impl Board {
         if second {
             step(&self.0.receiver) | step(&self.0.taker)
         } else {
-            step(&self.0.sender) | step(&self.0.all) | self.0.step_lender()
+            step(&self.0.sender) | step(&self.0.all) | step(&self.0.large) | self.0.step_lender()
         }
     }
 }
@@ -176,7 +201,7 @@ impl<const ROLE: u8> Side<ROLE> {
 
 impl<const ROLE: u8> Nic for Side<ROLE> {
     const ROLE: Role = match ROLE {
-        ALL => Role::All,
+        ALL | LARGE => Role::All,
         SENDER | LENDER => Role::Sender,
         BORROWER => Role::Borrower,
         _ => Role::Receiver,
@@ -187,13 +212,17 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
     const TICK: u32 = Fake::TICK;
     const ACK_TICK: u32 = Fake::ACK_TICK;
     const JOB: u32 = match ROLE {
-        ALL => 0,
+        ALL | LARGE => 0,
         SENDER | LENDER => Fake::SENDER_JOB,
         _ => Fake::RECEIVER_JOB,
     };
     const LENDS: bool = matches!(ROLE, LENDER | TAKER | BORROWER);
-    const EVENT_BEHIND_PAYLOAD: bool = ROLE == ALL;
-    const PASSES_RECEIVED: bool = ROLE == ALL;
+    const EVENT_BEHIND_PAYLOAD: bool = matches!(ROLE, ALL | LARGE);
+    const PASSES_RECEIVED: bool = matches!(ROLE, ALL | LARGE);
+    const LAYOUT: Layout = match ROLE {
+        LARGE => Layout::LARGE,
+        _ => Layout::USUAL,
+    };
 
     fn load(&self, address: u32) -> u32 {
         let shared = self.shared();
@@ -213,7 +242,7 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
         let sender = Fake::READ | Fake::TICK | Fake::SENDER_JOB;
         let receiver = Fake::WRITE | Fake::ACK_TICK | Fake::RECEIVER_JOB;
         match ROLE {
-            ALL => fake.events(u32::MAX),
+            ALL | LARGE => fake.events(u32::MAX),
             SENDER => fake.events(Fake::SENT | sender),
             LENDER => {
                 let sent = shared.watched.get() && fake.is_sent();

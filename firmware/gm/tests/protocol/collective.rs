@@ -3,7 +3,7 @@
 use defs::gm::collective::{
     BARRIER, DESCRIPTOR_CHILDREN, DESCRIPTOR_KIND, DESCRIPTOR_PARENT, DESCRIPTOR_TAG,
     DESCRIPTOR_VALUE, EXCHANGE, Operation, REDUCE, REDUCE_ALL, REDUCE_PARENT, STEP_SEND, STEP_WAIT,
-    TREE_PARENT, TREE_ROOT, UNEXPECTED_VALUES, descriptor, endpoint, peer_list,
+    TREE_PARENT, TREE_ROOT, UNEXPECTED_VALUES, descriptor, endpoint,
 };
 use defs::gm::event::Status;
 
@@ -57,10 +57,11 @@ fn post(world: &mut World, (node, port): Member, slot: u32) {
 
 fn exchange(world: &mut World, members: &[Member], rank: usize) {
     let (node, port) = members[rank];
-    let steps = steps(members, rank);
+    let steps = steps(&world.named(members), rank);
     for (at, step) in (0..).zip(&steps) {
-        let place = peer_list(port, 0) + 4 * at;
-        world.nodes[node as usize].gm.set_word(place, *step);
+        let node = &world.nodes[node as usize];
+        let place = node.cpus.layout().peer_list(port, 0) + 4 * at;
+        node.gm.set_word(place, *step);
     }
     post(
         world,
@@ -71,7 +72,7 @@ fn exchange(world: &mut World, members: &[Member], rank: usize) {
 
 fn gather(world: &mut World, members: &[Member], rank: usize, degree: usize) {
     let (node, port) = members[rank];
-    let (parent, children) = tree(members, rank, degree);
+    let (parent, children) = tree(&world.named(members), rank, degree);
     let algorithm = if parent.is_some() {
         TREE_PARENT
     } else {
@@ -79,8 +80,9 @@ fn gather(world: &mut World, members: &[Member], rank: usize, degree: usize) {
     };
     let list: Vec<u32> = parent.into_iter().chain(children).collect();
     for (at, entry) in (0..).zip(&list) {
-        let place = peer_list(port, 0) + 4 * at;
-        world.nodes[node as usize].gm.set_word(place, *entry);
+        let node = &world.nodes[node as usize];
+        let place = node.cpus.layout().peer_list(port, 0) + 4 * at;
+        node.gm.set_word(place, *entry);
     }
     post(
         world,
@@ -112,7 +114,7 @@ impl Reduction {
 
     fn post(&self, world: &mut World, members: &[Member], rank: usize, value: u64) {
         let (node, port) = members[rank];
-        let (parent, children) = tree(members, rank, self.degree);
+        let (parent, children) = tree(&world.named(members), rank, self.degree);
         let mut flags = if self.all { REDUCE_ALL } else { 0 };
         flags |= if parent.is_some() { REDUCE_PARENT } else { 0 };
         let kind = (children.len() as u32) << 16 | flags << 8 | self.operation as u32;
@@ -159,7 +161,7 @@ fn ends(world: &mut World, (node, port): Member) -> Vec<(u32, u32, u64)> {
 const BARRIER_ENDED: [(u32, u32, u64); 1] = [(0, SUCCESS, 0)];
 
 fn both_cpus(check: impl FnMut(Cpus)) {
-    Cpus::EVERY.into_iter().for_each(check);
+    Cpus::EVERY_LAYOUT.into_iter().for_each(check);
 }
 
 /// No member leaves before the last one has come, whichever that is.
@@ -342,7 +344,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 /// Members open their ports as late as they join, in any order: packets that came to a closed port are sent again.
 #[test]
 fn members_that_open_their_ports_late_get_all_packets() {
-    both_cpus(|cpus| {
+    Cpus::EVERY.into_iter().for_each(|cpus| {
         for (count, degree) in (2..=5).flat_map(|count| [(count, 0), (count, 1), (count, 3)]) {
             let members: Vec<Member> = (0..count).map(|node| (node, 2)).collect();
             for order in orders(members.len()) {
@@ -447,17 +449,22 @@ fn an_unreachable_member_fails_the_operation() {
     both_cpus(|cpus| {
         let members: Vec<Member> = (0..2).map(|node| (node, 2)).collect();
         let mut world = opened(cpus, 2, 1, &[2]);
-        world.nodes[0]
-            .gm
-            .set_word(defs::gm::map::peer(1) + defs::gm::map::PEER_ROUTE, 0);
+        let (layout, other) = (cpus.layout(), cpus.node(1));
+        let route = layout.peer(other) + defs::gm::map::PEER_ROUTE;
+        world.nodes[0].gm.set_word(route, 0);
         exchange(&mut world, &members, 0);
         world.settle();
         let unreachable = Status::NodeUnreachable as u32;
         assert_eq!(ends(&mut world, members[0]), [(0, unreachable, 0)]);
         let mut world = opened(cpus, 2, 1, &[2]);
         let slot = 1 << 16 | EXCHANGE << 8 | BARRIER;
-        for bad in [endpoint(2, 2), endpoint(1, 9), endpoint(0xFFFF, 0xFF)] {
-            world.nodes[0].gm.set_word(peer_list(2, 0), bad | BOTH);
+        for bad in [
+            endpoint(cpus.node(0).max(1) + 1, 2),
+            endpoint(other, 9),
+            endpoint(0xFFFF, 0xFF),
+        ] {
+            let list = layout.peer_list(2, 0);
+            world.nodes[0].gm.set_word(list, bad | BOTH);
             post(&mut world, (0, 2), slot);
             world.settle();
             let invalid = Status::InvalidParameter as u32;
@@ -465,7 +472,7 @@ fn an_unreachable_member_fails_the_operation() {
         }
         for slot in [
             5 << 16 | 77 << 8 | BARRIER,
-            2000 << 16 | BARRIER,
+            (layout.nodes() + 1) << 16 | BARRIER,
             TREE_PARENT << 8 | BARRIER,
         ] {
             world.nodes[0].close(2);

@@ -3,8 +3,8 @@
 use defs::gm::collective::endpoint;
 use defs::gm::event::Status;
 use defs::gm::gossip::{
-    BLOCK_BYTES, DOUBLING, GOSSIP, GROUP, GROUP_CHANNELS, GROUP_MEMBERS, GROUP_NUMBER, LEVELS,
-    group_descriptor,
+    BLOCK_BYTES, DOUBLING, GOSSIP, GROUP, GROUP_CHANNELS, GROUP_MEMBERS, GROUP_NUMBER,
+    WIDE_GROUP_LAST, group_descriptor,
 };
 
 use crate::board::Cpus;
@@ -40,28 +40,37 @@ impl Group {
             channels: Vec::new(),
             operation: 0,
         };
-        let member = |rank: u32| group.members[rank as usize];
+        let named = world.named(&group.members);
+        let member = |rank: u32| named[rank as usize];
         let mut all = Vec::new();
         for rank in 0..size {
-            let (node, port) = member(rank);
+            let (node, port) = group.members[rank as usize];
             let node = &mut world.nodes[node as usize];
             let channels = [(); 2].map(|()| node.buffer(size * BLOCK_BYTES));
             let at = group_descriptor(port, 0);
+            let layout = node.cpus.layout();
+            let first = match layout.has_wide_groups() {
+                true => rank,
+                false => rank << 8 | (size - 1),
+            };
             let mut words = vec![
-                (GROUP_NUMBER, 0x1234 << 16 | rank << 8 | (size - 1)),
+                (GROUP_NUMBER, 0x1234 << 16 | first),
                 (GROUP_CHANNELS, PROGRAM),
                 (GROUP_CHANNELS + 4, channels[0]),
                 (GROUP_CHANNELS + 8, PROGRAM),
                 (GROUP_CHANNELS + 12, channels[1]),
             ];
-            for level in 0..LEVELS {
+            for level in 0..layout.levels {
                 let distance = (1 << level) % size;
                 let further = member((rank + distance) % size);
                 let further = endpoint(further.0, further.1);
                 let back = member((rank + size - distance) % size);
                 let back = endpoint(back.0, back.1);
                 words.push((GROUP_MEMBERS + 4 * level, further));
-                words.push((GROUP_MEMBERS + 4 * (LEVELS + level), back));
+                words.push((GROUP_MEMBERS + 4 * (layout.levels + level), back));
+            }
+            if layout.has_wide_groups() {
+                words.push((WIDE_GROUP_LAST, size - 1));
             }
             for (offset, word) in words {
                 node.gm.set_word(at + offset, word);
@@ -123,7 +132,7 @@ fn opened(cpus: Cpus, nodes: u32, seed: u64) -> World {
 }
 
 fn both_cpus(check: impl FnMut(Cpus)) {
-    Cpus::EVERY.into_iter().for_each(check);
+    Cpus::EVERY_LAYOUT.into_iter().for_each(check);
 }
 
 /// All members get all blocks, with any number of members and any length, early packets included.

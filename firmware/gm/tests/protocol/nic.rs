@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::atomic::ATOMICS_END;
 use defs::gm::collective::COLLECTIVES;
 use defs::gm::event::{EVENT_BYTES, FAST_BYTES, NEW, SENT_TOKENS};
 use defs::gm::map::{
@@ -87,11 +86,11 @@ impl Fake {
 
     pub fn new(cpus: Cpus) -> Self {
         let (buffers, count) = match cpus {
-            Cpus::One => (RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
+            Cpus::One | Cpus::Large => (RECEIVE_BUFFERS, RECEIVE_BUFFER_COUNT),
             Cpus::Two | Cpus::Lending => (MORE_BUFFERS, MORE_BUFFER_COUNT),
         };
         Self {
-            sram: vec![0xA5; ATOMICS_END as usize],
+            sram: vec![0xA5; cpus.layout().operations_end as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),

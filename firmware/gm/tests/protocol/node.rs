@@ -12,8 +12,8 @@ use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COLLECTIVE_TICKS, COMMAND, COMMAND_ACCEPT,
     COMMAND_ALLOW, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter,
     FATAL_TICKS, NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
-    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RECEIVER_COUNTERS, RESEND_TICKS, ROUTE_VALID,
-    ROUTE_WORDS, SESSION, page_hash, page_key, page_tag, peer,
+    PAGE_TABLE_MASK, PEER_ROUTE, READY, RECEIVER_COUNTERS, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS,
+    SESSION, page_hash, page_key, page_tag,
 };
 use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
@@ -80,6 +80,7 @@ pub struct Node {
     /// Places of the counters of each CPU.
     counters: &'static [u32],
     pub number: u32,
+    pub cpus: Cpus,
     pub ports: [Port; 8],
     /// Messages received, in order.
     pub received: Vec<Message>,
@@ -105,14 +106,17 @@ impl Node {
     }
 
     /// A node whose firmware runs on one CPU or two.
-    pub fn of(cpus: Cpus, number: u32, nodes: u32, session: u32) -> Self {
+    pub fn of(cpus: Cpus, index: u32, nodes: u32, session: u32) -> Self {
+        let number = cpus.node(index);
+        let layout = cpus.layout();
         let mut node = Self {
             counters: match cpus {
-                Cpus::One => &[COUNTERS],
+                Cpus::One | Cpus::Large => &[COUNTERS],
                 Cpus::Two | Cpus::Lending => &[COUNTERS, RECEIVER_COUNTERS],
             },
             gm: Board::new(cpus, u64::from(number)),
             number,
+            cpus,
             ports: Default::default(),
             received: Vec::new(),
             sent: Vec::new(),
@@ -122,10 +126,10 @@ impl Node {
             notices: Vec::new(),
             ended: Vec::new(),
         };
-        assert_eq!(node.gm.word(READY), READY_MAGIC);
+        assert_eq!(node.gm.word(READY), layout.ready_magic);
         for (word, value) in [
             (NODE, number),
-            (NODES, nodes),
+            (NODES, cpus.node(0).max(nodes - 1) + 1),
             (SESSION, session),
             (RESEND_TICKS, RESEND),
             (FATAL_TICKS, FATAL),
@@ -140,11 +144,12 @@ impl Node {
         for other in 0..nodes {
             // Routes of 1 to 5 bytes, whose last one names the node.
             let length = 1 + other % 5;
-            let valid = if other == number { 0 } else { ROUTE_VALID };
-            node.gm.set_word(peer(other) + PEER_ROUTE, valid | length);
+            let valid = if other == index { 0 } else { ROUTE_VALID };
+            let peer = layout.peer(cpus.node(other));
+            node.gm.set_word(peer + PEER_ROUTE, valid | length);
             node.gm
-                .set_word(peer(other) + ROUTE_WORDS[0], 0x8586_8700 | 0x80 | other);
-            node.gm.set_word(peer(other) + ROUTE_WORDS[1], 0x8182_8384);
+                .set_word(peer + ROUTE_WORDS[0], 0x8586_8700 | 0x80 | other);
+            node.gm.set_word(peer + ROUTE_WORDS[1], 0x8182_8384);
         }
         node.register(BUFFERS, BUFFERS_END - BUFFERS, PROCESS);
         node.command(COMMAND_START);

@@ -62,6 +62,12 @@ impl World {
         }
     }
 
+    /// Members, nodes by index, as their firmware knows them.
+    pub fn named(&self, members: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        let named = |&(node, port): &(u32, u32)| (self.nodes[node as usize].number, port);
+        members.iter().map(named).collect()
+    }
+
     fn put(&mut self, mut packet: Wire) {
         let target = packet.route.pop().expect("a route");
         let to = usize::from(target & 0x3F);

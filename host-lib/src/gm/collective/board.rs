@@ -4,15 +4,14 @@ use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 use defs::gm::collective::{
     BARRIER, CHILD_LIMIT, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, EXCHANGE, Operation, REDUCE,
     REDUCE_ALL, REDUCE_PARENT, SECOND_LIST, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
-    descriptor, endpoint, peer_list,
+    descriptor, endpoint,
 };
 use defs::gm::event::{Status, WORD_BUFFER};
-use defs::gm::map::NODE_LIMIT;
 use defs::gm::port::{SEND_LENGTH, SEND_SLOTS, SEND_TYPE, send_slot};
 use defs::gm::vector::{ELEMENT_LIMIT, operands};
 use thiserror::Error;
 
-use super::gossip::{LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS};
+use super::gossip::LONGEST_BLOCK_BYTES;
 use super::group::{Endpoint, Group};
 use super::schedule::{Exchange, Tree};
 use super::vector::Vector;
@@ -110,10 +109,12 @@ pub enum PostError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A group of all-to-all broadcasts is too large.
-    #[error("{members} members are more than {MOST_GOSSIP_MEMBERS}")]
+    #[error("{members} members are more than {limit}")]
     Members {
         /// Members of the group.
         members: usize,
+        /// Most members of the firmware.
+        limit: u32,
     },
     /// A block is empty or too long.
     #[error("a block of {bytes} bytes: it has 1 to {LONGEST_BLOCK_BYTES}")]
@@ -128,10 +129,12 @@ pub enum PostError {
         rank: usize,
     },
     /// A barrier has more peers than the board's list holds.
-    #[error("a member has {peers} peers in the barrier, boards know at most {NODE_LIMIT}")]
+    #[error("a member has {peers} peers in the barrier, boards know at most {limit}")]
     Peers {
         /// Number of peers.
         peers: usize,
+        /// Entries of a list.
+        limit: u32,
     },
     /// More children than a descriptor holds.
     #[error("{children} children are more than {CHILD_LIMIT}")]
@@ -208,9 +211,10 @@ impl Gm {
         algorithm: u32,
     ) -> Result<BoardOperation, PostError> {
         let own = self.check_own(group)?;
-        if list.len() > NODE_LIMIT as usize {
+        if list.len() > self.layout.nodes() as usize {
             let peers = list.len();
-            return Err(PostError::Peers { peers });
+            let limit = self.layout.nodes();
+            return Err(PostError::Peers { peers, limit });
         }
         let call = Call::Barrier(own);
         self.system.call_begins(&call);
@@ -236,7 +240,7 @@ impl Gm {
         let second = port.operations.list as u32;
         self.system.compute(self.overhead_ns).await;
         if !known && !list.is_empty() {
-            let at = peer_list(own.into(), second);
+            let at = self.layout.peer_list(own.into(), second);
             self.board.write_sram_burst(at, list).await;
         }
         let algorithm = algorithm | (second * SECOND_LIST);

@@ -1,9 +1,11 @@
 //! All-to-all broadcasts that boards execute.
 
 use defs::gm::gossip::{
-    BLOCK_BYTES, DOUBLING, GOSSIP, GROUP, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, LEVELS,
+    BLOCK_BYTES, DOUBLING, GOSSIP, GROUP, GROUP_COUNT, GROUP_DESCRIPTOR_BYTES, GROUP_LIMIT,
     group_descriptor,
 };
+
+use defs::gm::layout::LARGE_GROUP_LIMIT;
 
 use super::board::{BoardOperation, PostError};
 use super::group::Group;
@@ -14,8 +16,10 @@ use crate::window::{System, VirtualAddress};
 
 /// Most bytes of a block that a board broadcasts.
 pub const LONGEST_BLOCK_BYTES: usize = BLOCK_BYTES as usize;
-/// Most members of a group of all-to-all broadcasts on boards.
+/// Most members of a group of all-to-all broadcasts on boards with the usual images; those for large clusters have [`LARGE_GOSSIP_MEMBERS`].
 pub const MOST_GOSSIP_MEMBERS: usize = GROUP_LIMIT as usize;
+/// Most members of such a group on boards with an image for large clusters.
+pub const LARGE_GOSSIP_MEMBERS: usize = LARGE_GROUP_LIMIT as usize;
 
 /// Algorithm of an all-to-all broadcast on boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +89,10 @@ impl Gm {
     ) -> Result<BoardGroup, PostError> {
         let own = self.check_own(group)?;
         let members = group.size();
-        if members > MOST_GOSSIP_MEMBERS {
-            return Err(PostError::Members { members });
+        let layout = self.layout;
+        let limit = layout.members();
+        if members > limit as usize {
+            return Err(PostError::Members { members, limit });
         }
         let port = self.port(own)?;
         let place = port.operations.groups;
@@ -96,20 +102,27 @@ impl Gm {
         port.operations.groups += 1;
         let bytes = (members * LONGEST_BLOCK_BYTES) as u32;
         let channels = [self.allocate_dma(bytes)?, self.allocate_dma(bytes)?];
-        let mut words = Vec::with_capacity(GROUP_USED_BYTES as usize / 4);
+        let mut words = Vec::with_capacity(GROUP_DESCRIPTOR_BYTES as usize / 4);
         let rank = group.rank();
-        words.push(u32::from(number) << 16 | (rank as u32) << 8 | (members as u32 - 1));
+        let (own_rank, last) = (rank as u32, members as u32 - 1);
+        words.push(match layout.has_wide_groups() {
+            true => u32::from(number) << 16 | own_rank,
+            false => u32::from(number) << 16 | own_rank << 8 | last,
+        });
         for channel in channels {
             words.push((channel.address.0 >> 32) as u32);
             words.push(channel.address.0 as u32);
         }
-        let distances = || (0..LEVELS).map(|level| (1 << level) % members);
+        let distances = || (0..layout.levels).map(|level| (1 << level) % members);
         for distance in distances() {
             words.push(super::board::entry(group, (rank + distance) % members)?);
         }
         for distance in distances() {
             let back = (rank + members - distance) % members;
             words.push(super::board::entry(group, back)?);
+        }
+        if layout.has_wide_groups() {
+            words.push(last);
         }
         let at = group_descriptor(own.into(), place.into());
         self.board.write_sram_burst(at, &words).await;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use defs::gm::map::NODE_LIMIT;
+use defs::gm::layout::LARGE_NODE_LIMIT;
 use defs::gm::port::PORT_COUNT;
 use thiserror::Error;
 
-/// Most members of a group: four processes on each of the most nodes.
-pub const MOST_MEMBERS: usize = 4 * NODE_LIMIT as usize;
+/// Most members of a group: four processes on each of the most nodes of a large cluster.
+pub const MOST_MEMBERS: usize = 4 * LARGE_NODE_LIMIT as usize;
 
 /// A port of a node: a member of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -26,7 +26,10 @@ mod vector;
 pub(in crate::gm) use board::Operations;
 pub use board::{BoardOperation, Completed, PostError, Reduction};
 pub use error::CollectiveError;
-pub use gossip::{BoardGroup, Gossip, LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS, channel_bytes};
+pub use gossip::{
+    BoardGroup, Gossip, LARGE_GOSSIP_MEMBERS, LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS,
+    channel_bytes,
+};
 pub use group::{Endpoint, Group, GroupError, MOST_MEMBERS};
 pub use host::{AllToAll, Barrier, Host, Settings, Shape, most_children};
 pub use messages::buffer_bytes;

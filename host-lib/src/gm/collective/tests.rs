@@ -56,7 +56,7 @@ fn a_group_is_checked() {
     check(
         &members,
         members[0],
-        Err(GroupError::TooMany { members: 4097 }),
+        Err(GroupError::TooMany { members: 16_385 }),
     );
 }
 

@@ -76,9 +76,12 @@ fn unusable_settings_and_images_are_refused() {
         StartError::Node { node: 2, nodes: 2 },
     );
     check(
-        other(0, none(1025)),
+        other(0, none(4097)),
         image(),
-        StartError::TooManyNodes { nodes: 1025 },
+        StartError::TooManyNodes {
+            nodes: 4097,
+            limit: 4096,
+        },
     );
     let length_bytes = 17;
     let long = vec![None, Some(vec![0x80; length_bytes])];

@@ -1,6 +1,6 @@
 //! Atomic operations of a scenario: programs that execute them, alone or for a lock.
 
-use defs::gm::map::NODE_LIMIT;
+use defs::gm::layout::LARGE_NODE_LIMIT;
 use host_lib::gm::atomic::Wait;
 
 use super::workload::Atomics;
@@ -200,8 +200,8 @@ pub(super) fn read(
     };
     let others = homes.iter().filter(|home| !members.contains(home)).count();
     let (all, operations) = (members.len() + others, count * members.len() as u64);
-    if all > NODE_LIMIT as usize {
-        let reason = format!("{all} nodes are more than {NODE_LIMIT}");
+    if all > LARGE_NODE_LIMIT as usize {
+        let reason = format!("{all} nodes are more than {LARGE_NODE_LIMIT}");
         return Err(table.place.refuse(reason));
     }
     if operations > MOST_OPERATIONS {

@@ -1,10 +1,9 @@
 //! Collective operations of a scenario: programs that execute one many times.
 
 use defs::gm::collective::CHILD_LIMIT;
+use defs::gm::layout::Layout;
 use defs::gm::vector::ELEMENT_LIMIT;
-use host_lib::gm::collective::{
-    Arithmetic, Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
-};
+use host_lib::gm::collective::{Arithmetic, Barrier, Operation, Shape, most_children};
 
 use super::skew::{SKEWS, Skew};
 use super::workload::Collective;
@@ -159,8 +158,12 @@ pub(super) fn read(
     let on = on.unwrap_or(ExecutedOn::Host);
     let per_node = table.whole(&PER_NODE)?;
     let count = members.len() * per_node;
-    if count > MOST_MEMBERS {
-        let reason = format!("{count} members are more than {MOST_MEMBERS}");
+    let layouts = members.iter().map(|node| nodes.all[*node].image.layout());
+    let limits = layouts.min_by_key(|layout| layout.nodes());
+    let limits = limits.unwrap_or(&Layout::USUAL);
+    let most = 4 * limits.nodes() as usize;
+    if count > most {
+        let reason = format!("{count} members are more than {most}");
         return Err(table.place.refuse(reason));
     }
     let algorithm = match name {
@@ -172,9 +175,9 @@ pub(super) fn read(
             CollectiveWork::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?)
         }
         "reduction" => reduction(algorithm, table, nodes, &members, (on, per_node))?,
-        "all-to-all-broadcast" => all_to_all(algorithm, table, (on, count))?,
+        "all-to-all-broadcast" => all_to_all(algorithm, table, (on, count, limits))?,
         _ => {
-            check_gossip(table, (on, count))?;
+            check_gossip(table, (on, count, limits))?;
             CollectiveWork::Random {
                 bytes: table.want(&BYTES)?.integer(1..=MOST_BLOCK_BYTES)?,
             }
@@ -328,13 +331,14 @@ fn check_binomial(table: &Table<'_>, on: ExecutedOn, members: usize) -> Result<(
 /// Refuses a group that is too large for all-to-all broadcasts of boards.
 fn check_gossip(
     table: &Table<'_>,
-    (on, members): (ExecutedOn, usize),
+    (on, members, limits): (ExecutedOn, usize, &Layout),
 ) -> Result<(), ScenarioError> {
-    if on == ExecutedOn::Host || members <= MOST_GOSSIP_MEMBERS {
+    let most = limits.members();
+    if on == ExecutedOn::Host || members <= most as usize {
         return Ok(());
     }
     let reason = format!(
-        "{members} members are more than {MOST_GOSSIP_MEMBERS}, among which boards broadcast from all to all"
+        "{members} members are more than {most}, among which boards broadcast from all to all"
     );
     Err(table.place.refuse(reason))
 }
@@ -353,9 +357,9 @@ fn reduction_degree(table: &mut Table<'_>, on: ExecutedOn) -> Result<usize, Scen
 fn all_to_all(
     item: Option<Item<'_>>,
     table: &mut Table<'_>,
-    (on, members): (ExecutedOn, usize),
+    (on, members, limits): (ExecutedOn, usize, &Layout),
 ) -> Result<CollectiveWork, ScenarioError> {
-    check_gossip(table, (on, members))?;
+    check_gossip(table, (on, members, limits))?;
     let algorithm = match chosen(item.as_ref(), Algorithm::RecursiveDoubling)? {
         Algorithm::RecursiveDoubling => Some(Broadcast::RecursiveDoubling),
         Algorithm::Ring => Some(Broadcast::Ring),

@@ -7,7 +7,6 @@ use super::{Grid, MpiSettings, MpiWork, ProblemClass, Solver, grid};
 use crate::collective::{SKEWS, read_skew as read_skew_keys};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
-use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::limits::{check_emp_length, shortest_frames};
 use lanigon_worlds::scenario::nodes::Nodes;
 use lanigon_worlds::scenario::programs::LONGEST_US;
@@ -16,9 +15,10 @@ use lanigon_worlds::scenario::reference::Values::{
 };
 use lanigon_worlds::scenario::reference::{key, names, need};
 use lanigon_worlds::scenario::table::{Item, Table};
+use lanigon_worlds::scenario::{MOST_NODES, ScenarioError};
 
 /// Most ranks of a program.
-const MOST_RANKS: usize = 1024;
+const MOST_RANKS: usize = MOST_NODES;
 /// Longest message in bytes.
 const MOST_BYTES: u64 = (1 << 24) - 8;
 /// Longest message that can be sent at once.

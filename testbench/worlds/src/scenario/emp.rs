@@ -1,10 +1,11 @@
 //! Settings of EMP.
 
 use defs::emp::control;
+use defs::gm::layout::Layout;
 use host_lib::emp::{Config, ReceiveTimeout};
 
 use super::error::{Position, ScenarioError};
-use super::nodes::{MOST_NODES, Node};
+use super::nodes::Node;
 use super::programs::ProgramSpec;
 use super::table::Table;
 use crate::boards::Protocol;
@@ -92,7 +93,8 @@ pub(super) fn check_nodes(
         return Ok(());
     }
     Err(place.refuse(format!(
-        "{} nodes are more than the {MOST_EMP_NODES} of EMP's route table: with protocol = \"gm\" up to {MOST_NODES}",
-        nodes.len()
+        "{} nodes are more than the {MOST_EMP_NODES} of EMP's route table: with protocol = \"gm\" up to {}",
+        nodes.len(),
+        Layout::USUAL.nodes()
     )))
 }

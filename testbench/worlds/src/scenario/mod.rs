@@ -39,7 +39,7 @@ pub use error::{Position, ScenarioError, is_near, nearest, unknown};
 pub use fm::FmSettings;
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, Forwarding, LinkEnd, LinkSpec, Network, SwitchSpec};
-pub use nodes::{ImageName, MOST_NODES, Node, ProfileName};
+pub use nodes::{ImageName, LARGE_IMAGE, MOST_NODES, Node, ProfileName};
 pub use settings::ProtocolSettings;
 
 use crate::boards::Protocol;

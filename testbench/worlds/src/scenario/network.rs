@@ -263,7 +263,7 @@ fn read_nodes(
             return Err(count.place.refuse(reason));
         }
         if let Ok(wanted) = count.integer(0..=u64::MAX) {
-            check_number(wanted, &count.place)?;
+            check_number(wanted, [&defaults.image], &count.place)?;
         }
         let wanted = count.integer(least..=MOST_NODES as u64)?;
         return Ok(Nodes::numbered(wanted, defaults));

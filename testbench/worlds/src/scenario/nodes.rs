@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use defs::gm::map::NODE_LIMIT;
+use defs::gm::layout::{LARGE_NODE_LIMIT, Layout};
 
 use super::costs::{self, Cost};
 use super::error::{Position, ScenarioError, unknown};
@@ -16,18 +16,27 @@ use crate::files::own::{self, DataLocation};
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
 
-/// Largest number of nodes: those that GM has routes to.
-pub const MOST_NODES: usize = NODE_LIMIT as usize;
+/// Largest number of nodes: those that GM has routes to with [`LARGE_IMAGE`].
+pub const MOST_NODES: usize = LARGE_NODE_LIMIT as usize;
+/// Image of GM for large clusters.
+pub const LARGE_IMAGE: &str = "gm-large";
 
-/// Refuses more nodes than any firmware serves.
-pub(super) fn check_number(nodes: usize, place: &Position) -> Result<(), ScenarioError> {
-    if nodes <= MOST_NODES {
+/// Refuses more nodes than the firmware of one of these images serves.
+pub(super) fn check_number<'a>(
+    nodes: usize,
+    images: impl IntoIterator<Item = &'a ImageName>,
+    place: &Position,
+) -> Result<(), ScenarioError> {
+    let limits = images.into_iter().map(|image| image.layout().nodes());
+    let limit = limits.min().unwrap_or(LARGE_NODE_LIMIT);
+    if nodes <= limit as usize {
         return Ok(());
     }
     Err(place.refuse(format!(
-        "{nodes} nodes are more than {MOST_NODES}, for which GM's firmware keeps the state of peers (docs/large-clusters.md)"
+        "{nodes} nodes are more than {limit}, for which GM's firmware keeps the state of peers (docs/large-clusters.md)"
     )))
 }
+
 /// Names of protocols.
 pub(super) const PROTOCOLS: [(&str, Protocol); 4] = [
     ("emp", Protocol::Emp),
@@ -71,6 +80,15 @@ impl ImageName {
     pub fn file(&self, folder: &Path) -> Option<PathBuf> {
         let file = self.name.contains(['/', '.']);
         file.then(|| folder.join(&self.name))
+    }
+
+    /// The limits of GM with this image. Those of a file are known when it has started.
+    #[must_use]
+    pub fn layout(&self) -> &'static Layout {
+        match self.name == LARGE_IMAGE || self.name.contains(['/', '.']) {
+            true => &Layout::LARGE,
+            false => &Layout::USUAL,
+        }
     }
 
     /// The file, or the built-in image for boards of this type.
@@ -348,8 +366,10 @@ impl Nodes {
         };
         let first = self.all.len();
         let at = count.as_ref().map_or(&name.place, |item| &item.place);
-        check_number(first.saturating_add(number), at)?;
         let own = defaults.changed_by(&mut table)?;
+        let others = self.all.iter().map(|node| &node.image);
+        let images = others.chain([&own.image]);
+        check_number(first.saturating_add(number), images, at)?;
         table.finish()?;
         let single = count.is_none();
         let names = (0..number).map(|index| match single {

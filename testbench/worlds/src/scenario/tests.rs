@@ -201,7 +201,7 @@ fn impossible_values_are_refused() {
         "count = 2",
         "count = 0",
         "node.count",
-        "0 is not between 1 and 1024",
+        "0 is not between 1 and 4096",
     );
     let many = GOOD.replacen("count = 2", "count = 255", 1);
     check(

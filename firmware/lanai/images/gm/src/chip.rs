@@ -1,6 +1,7 @@
 //! GM's control programs for LANai 7 and 9: the protocol of `firmware/gm` on the chip's engines. A module of each image, which says how it
 //! differs from the others.
 
+use defs::gm::layout::Layout;
 use defs::gm::map::{
     ACK_HALF_US, BUFFER_BYTES, COLLECTIVE_TICKS, HARDWARE, MORE_RECEIVE_BUFFER_COUNT,
     MORE_RECEIVE_BUFFERS, READ_BLOCKS, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_WORDS,
@@ -30,6 +31,7 @@ impl Nic for Chip {
     const ACK_TICK: u32 = l9::ACK_TICK;
     const SHORT_READ_POLLS: u32 = 16;
     const VECTORS: bool = super::VECTORS;
+    const LAYOUT: Layout = super::LAYOUT;
 
     #[inline(always)]
     fn load(&self, address: u32) -> u32 {

@@ -4,6 +4,7 @@
 #![feature(asm_experimental_arch)]
 #![forbid(unsafe_code)]
 
+use defs::gm::layout::Layout;
 use defs::gm::map::MORE_RECEIVE_BUFFER_COUNT;
 use lanai_hal::entry;
 
@@ -16,6 +17,8 @@ entry!(main);
 const RECEIVE_COUNT: u32 = MORE_RECEIVE_BUFFER_COUNT - 4;
 /// Whether it reduces vectors.
 const VECTORS: bool = true;
+/// Places of its state, which limit the number of nodes.
+const LAYOUT: Layout = Layout::USUAL;
 
 fn main() -> ! {
     chip::run()
