@@ -22,7 +22,7 @@ const RECEIVED_WORDS: u32 = (Group::COUNTED[1].1 - Group::COUNTED[1].0) / 4;
 /// takes packets of that one and of the next one, whichever number it finds.
 ///
 /// Sampled: the time in ticks, by which RECV extends deadlines; whether the request of a get is acknowledged, and its deadline, which both
-/// extend; what RECV has counted of all-to-all broadcasts, from which on SEND asks: by an old count it asks in vain, and again at a
+/// extend; what RECV has counted of all-to-all broadcasts, from which on SEND asks: by an old count it asks for nothing useful, and again at a
 /// later tick.
 pub const PUBLISHED: [Published; 12] = [
     Published::words("command", COMMAND, 1),
