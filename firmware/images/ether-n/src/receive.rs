@@ -1,0 +1,166 @@
+//! Receiving: frames go to the host's buffers, words about them to its return ring, then the numbers to its status.
+
+use core::mem::offset_of;
+
+use defs::ethernet::{BUFFER_BYTES, RECEIVE_BYTES, RETURN_BYTES, RING_ENTRIES, STATUS_BYTES, returned};
+use defs::tigon2::regs::DmaState;
+use defs::tigon2::rings::{
+    CRC_BYTES, DmaDescriptor, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES, MacRxDescriptor,
+};
+use tigon2_hal::dma::{COPY_BYTES, COPY_WORDS};
+use tigon2_hal::{regs, semaphore, sram};
+
+use crate::cpu::{Cpu, Found};
+use crate::map;
+use crate::order::{self, Receiving};
+use crate::send::{behind, describe, room, unsent};
+
+/// Bytes of the ring of received frames.
+const RX_RING_BYTES: u32 = MAC_DESCRIPTOR_BYTES * MAC_RX_ENTRIES;
+/// Sent frames after which the host is told without a received one.
+const MOST_UNREPORTED: u32 = 16;
+/// DMA writes of a piece beside those of frames: words of the return ring, the status.
+const FURTHER_WRITES: u32 = 2;
+
+/// A claimed piece.
+struct Piece {
+    number: u32,
+    /// The descriptor of its first frame, as a place in the ring.
+    descriptor: u32,
+    /// Its first frame, and their number.
+    first: u32,
+    count: u32,
+    /// Its first descriptor in the ring of DMA writes.
+    place: u32,
+    /// Sent frames.
+    sent: u32,
+}
+
+/// Number of sent frames, and whether it is time to tell the host.
+#[inline(always)]
+fn sent() -> (u32, bool) {
+    let reference = regs::read(regs::TX_DESCRIPTOR_REFERENCE);
+    let claimed = sram::read(map::SENDS_CLAIMED);
+    let unsent = unsent(claimed, reference);
+    let sent = claimed.wrapping_sub(unsent);
+    let untold = sent.wrapping_sub(sram::read(map::REPORTED));
+    (sent, untold >= MOST_UNREPORTED || unsent == 0 && untold != 0)
+}
+
+/// The ring place of the first frame that is not claimed, and the number of frames from there on.
+#[inline(always)]
+fn arrived() -> (u32, u32) {
+    let descriptor = regs::read(map::FRAMES_CLAIMED);
+    let bytes = regs::read(regs::RX_DESCRIPTOR_PRODUCER).wrapping_sub(descriptor);
+    let count = (bytes & (RX_RING_BYTES - 1)) / MAC_DESCRIPTOR_BYTES;
+    (descriptor & (RX_RING_BYTES - 1), count)
+}
+
+/// Does a piece of receiving, if there is one.
+#[inline(always)]
+pub fn serve(cpu: &Cpu) -> Found {
+    let waiting = sram::read(map::BUFFERS_FETCHED) != sram::read(map::BUFFERS_CLAIMED);
+    if !(waiting && arrived().1 != 0) && !sent().1 {
+        return Found::Nothing;
+    }
+    if !semaphore::try_lock_at(cpu.receive_lock) {
+        return Found::Something;
+    }
+    let Some(piece) = claim(cpu) else {
+        semaphore::spin_unlock_at(cpu.receive_lock);
+        return Found::Nothing;
+    };
+    semaphore::spin_unlock_at(cpu.receive_lock);
+    let place = describe_frames(&piece);
+    let end = tell_host(cpu, &piece, place);
+    // The descriptor of the last frame stays in use, so that a full buffer does not look empty.
+    let last = (piece.descriptor + piece.count * MAC_DESCRIPTOR_BYTES)
+        .wrapping_sub(MAC_DESCRIPTOR_BYTES);
+    order::finish::<Receiving>(piece.number, [last, end], cpu.bits, cpu.receive_order);
+    Found::Something
+}
+
+/// Claims a piece, under the lock.
+#[inline(always)]
+fn claim(cpu: &Cpu) -> Option<Piece> {
+    let (descriptor, arrived) = arrived();
+    let first = sram::read(map::BUFFERS_CLAIMED);
+    let buffers = sram::read(map::BUFFERS_FETCHED).wrapping_sub(first);
+    let place = sram::read(map::WRITE_PLACE);
+    let room = room(place, regs::read(regs::WRITE_RING_REFERENCE));
+    let (sent, due) = sent();
+    let count = arrived
+        .min(buffers)
+        .min(room.saturating_sub(FURTHER_WRITES))
+        .min(RING_ENTRIES - first % RING_ENTRIES)
+        .min(cpu.batch);
+    if count == 0 && !(due && room >= FURTHER_WRITES) {
+        return None;
+    }
+    let number = sram::read(map::WRITE_PIECE);
+    sram::write(map::WRITE_PIECE, number.wrapping_add(1));
+    sram::write(map::REPORTED, sent);
+    let writes = if count == 0 { 1 } else { count + FURTHER_WRITES };
+    sram::write(map::WRITE_PLACE, behind(place, writes));
+    if count != 0 {
+        sram::write(map::BUFFERS_CLAIMED, first.wrapping_add(count));
+        regs::write(
+            map::FRAMES_CLAIMED,
+            descriptor + count * MAC_DESCRIPTOR_BYTES,
+        );
+    }
+    Some(Piece {
+        number,
+        descriptor,
+        first,
+        count,
+        place,
+        sent,
+    })
+}
+
+/// Describes the moves of frames to the host's buffers; returns the place behind them in the ring.
+#[inline(always)]
+fn describe_frames(piece: &Piece) -> u32 {
+    const FREEING: DmaState = COPY_BYTES.union(DmaState::FREE_RX);
+    let mut frame = piece.first;
+    let end = piece.first.wrapping_add(piece.count);
+    let mut place = piece.place;
+    let mut descriptor = piece.descriptor;
+    while frame != end {
+        let at = map::RX_RING + descriptor;
+        let from = sram::read(at + offset_of!(MacRxDescriptor, address) as u32);
+        let word = sram::read(at + offset_of!(MacRxDescriptor, status_length) as u32);
+        let length = (word & 0xFFFF).saturating_sub(CRC_BYTES).min(BUFFER_BYTES);
+        let buffer = frame % map::CACHE_ENTRIES * RECEIVE_BYTES;
+        let host = sram::read(map::BUFFERS + buffer);
+        describe(map::WRITE_RING + place, host, from, length, FREEING);
+        let at = map::RETURNS + frame % RING_ENTRIES * RETURN_BYTES;
+        sram::write(at, returned(word >> 16, length));
+        place = behind(place, 1);
+        descriptor = (descriptor + MAC_DESCRIPTOR_BYTES) & (RX_RING_BYTES - 1);
+        frame = frame.wrapping_add(1);
+    }
+    place
+}
+
+/// Describes the moves of words about the frames and of the numbers; returns the place behind them. The numbers are moved from the
+/// descriptor itself.
+#[inline(always)]
+fn tell_host(cpu: &Cpu, piece: &Piece, place: u32) -> u32 {
+    let mut place = place;
+    if piece.count != 0 {
+        let at = piece.first % RING_ENTRIES * RETURN_BYTES;
+        let bytes = piece.count * RETURN_BYTES;
+        let descriptor = map::WRITE_RING + place;
+        describe(descriptor, cpu.return_ring + at, map::RETURNS + at, bytes, COPY_WORDS);
+        place = behind(place, 1);
+    }
+    let descriptor = map::WRITE_RING + place;
+    let numbers = descriptor + offset_of!(DmaDescriptor, kind) as u32;
+    let received = piece.first.wrapping_add(piece.count);
+    sram::write(numbers, piece.sent);
+    sram::write(descriptor + offset_of!(DmaDescriptor, index) as u32, received);
+    describe(descriptor, cpu.status, numbers, STATUS_BYTES, COPY_WORDS);
+    behind(place, 1)
+}
