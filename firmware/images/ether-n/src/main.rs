@@ -16,6 +16,7 @@
 #![feature(asm_experimental_arch)]
 
 mod cpu;
+mod fetch;
 mod map;
 mod order;
 mod receive;

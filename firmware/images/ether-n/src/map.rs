@@ -68,17 +68,17 @@ pub const SENDS_CLAIMED: u32 = SHARED;
 pub const SENDS_FETCHED: u32 = SHARED + 4;
 /// Entries of the send ring that were requested.
 pub const SENDS_REQUESTED: u32 = SHARED + 8;
-/// One more than the place in the ring of DMA reads of the fetch of these; 0 if there is none.
-pub const SENDS_FETCH: u32 = SHARED + 12;
+/// The place in the ring of DMA reads behind the fetch of these.
+pub const SENDS_FETCH_END: u32 = SHARED + 12;
 /// Received frames that are claimed.
 pub const BUFFERS_CLAIMED: u32 = SHARED + 16;
 /// Entries of the receive ring that are in the cache, now or before.
 pub const BUFFERS_FETCHED: u32 = SHARED + 20;
 /// Entries of the receive ring that were requested.
 pub const BUFFERS_REQUESTED: u32 = SHARED + 24;
-/// As [`SENDS_FETCH`].
-pub const BUFFERS_FETCH: u32 = SHARED + 28;
-/// The free place in the ring of DMA reads.
+/// As [`SENDS_FETCH_END`].
+pub const BUFFERS_FETCH_END: u32 = SHARED + 28;
+/// The free place in the ring of DMA reads, in bytes, counted for ever.
 pub const READ_PLACE: u32 = SHARED + 32;
 /// Sent frames of which the host knows.
 pub const REPORTED: u32 = SHARED + 36;
@@ -92,7 +92,7 @@ pub const SHARED_WORDS: u32 = 12;
 pub const READ_PIECE: u32 = SHARED + 4 * SHARED_WORDS;
 /// Number of the next piece of receiving; under its lock.
 pub const WRITE_PIECE: u32 = READ_PIECE + 4;
-/// The free place in the ring of DMA writes; under the same lock.
+/// The free place in the ring of DMA writes, likewise; under the same lock.
 pub const WRITE_PLACE: u32 = READ_PIECE + 8;
 /// End of the tables.
 const TABLES_END: u32 = READ_PIECE + 12;

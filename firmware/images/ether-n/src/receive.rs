@@ -5,15 +5,15 @@ use core::mem::offset_of;
 use defs::ethernet::{BUFFER_BYTES, RECEIVE_BYTES, RETURN_BYTES, RING_ENTRIES, STATUS_BYTES, returned};
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::{
-    CRC_BYTES, DmaDescriptor, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES, MacRxDescriptor,
+    CRC_BYTES, DMA_DESCRIPTOR_BYTES, DmaDescriptor, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES, MacRxDescriptor,
 };
 use tigon2_hal::dma::{COPY_BYTES, COPY_WORDS};
-use tigon2_hal::{regs, semaphore, sram};
+use tigon2_hal::{regs, scratchpad_n, semaphore, sram};
 
 use crate::cpu::{Cpu, Found};
-use crate::map;
+use crate::{fetch, map};
 use crate::order::{self, Receiving};
-use crate::send::{behind, describe, room, unsent};
+use crate::send::{describe, in_ring, room, unsent};
 
 /// Bytes of the ring of received frames.
 const RX_RING_BYTES: u32 = MAC_DESCRIPTOR_BYTES * MAC_RX_ENTRIES;
@@ -56,28 +56,33 @@ fn arrived() -> (u32, u32) {
     (descriptor & (RX_RING_BYTES - 1), count)
 }
 
-/// Does a piece of receiving, if there is one.
-#[inline(always)]
-pub fn serve(cpu: &Cpu) -> Found {
-    let waiting = sram::read(map::BUFFERS_FETCHED) != sram::read(map::BUFFERS_CLAIMED);
-    if !(waiting && arrived().1 != 0) && !sent().1 {
-        return Found::Nothing;
-    }
-    if !semaphore::try_lock_at(cpu.receive_lock) {
-        return Found::Something;
-    }
-    let Some(piece) = claim(cpu) else {
+scratchpad_n! {
+    /// Does a piece of receiving, if there is one.
+    pub fn serve(cpu: &Cpu) -> Found {
+        let fetched = sram::read(map::BUFFERS_FETCHED);
+        let buffers = fetched.wrapping_sub(sram::read(map::BUFFERS_CLAIMED));
+        if buffers <= fetch::FEW && fetch::buffers(cpu) == Found::Something {
+            return Found::Something;
+        }
+        if !(buffers != 0 && arrived().1 != 0) && !sent().1 {
+            return Found::Nothing;
+        }
+        if !semaphore::try_lock_at(cpu.receive_lock) {
+            return Found::Something;
+        }
+        let Some(piece) = claim(cpu) else {
+            semaphore::spin_unlock_at(cpu.receive_lock);
+            return Found::Nothing;
+        };
         semaphore::spin_unlock_at(cpu.receive_lock);
-        return Found::Nothing;
-    };
-    semaphore::spin_unlock_at(cpu.receive_lock);
-    let place = describe_frames(&piece);
-    let end = tell_host(cpu, &piece, place);
-    // The descriptor of the last frame stays in use, so that a full buffer does not look empty.
-    let last = (piece.descriptor + piece.count * MAC_DESCRIPTOR_BYTES)
-        .wrapping_sub(MAC_DESCRIPTOR_BYTES);
-    order::finish::<Receiving>(piece.number, [last, end], cpu.bits, cpu.receive_order);
-    Found::Something
+        let place = describe_frames(&piece);
+        let end = tell_host(cpu, &piece, place);
+        // The descriptor of the last frame stays in use, so that a full buffer does not look empty.
+        let last = (piece.descriptor + piece.count * MAC_DESCRIPTOR_BYTES)
+            .wrapping_sub(MAC_DESCRIPTOR_BYTES);
+        finish(piece.number, last, end, cpu);
+        Found::Something
+    }
 }
 
 /// Claims a piece, under the lock.
@@ -101,7 +106,10 @@ fn claim(cpu: &Cpu) -> Option<Piece> {
     sram::write(map::WRITE_PIECE, number.wrapping_add(1));
     sram::write(map::REPORTED, sent);
     let writes = if count == 0 { 1 } else { count + FURTHER_WRITES };
-    sram::write(map::WRITE_PLACE, behind(place, writes));
+    sram::write(
+        map::WRITE_PLACE,
+        place.wrapping_add(writes * DMA_DESCRIPTOR_BYTES),
+    );
     if count != 0 {
         sram::write(map::BUFFERS_CLAIMED, first.wrapping_add(count));
         regs::write(
@@ -119,48 +127,57 @@ fn claim(cpu: &Cpu) -> Option<Piece> {
     })
 }
 
-/// Describes the moves of frames to the host's buffers; returns the place behind them in the ring.
-#[inline(always)]
-fn describe_frames(piece: &Piece) -> u32 {
-    const FREEING: DmaState = COPY_BYTES.union(DmaState::FREE_RX);
-    let mut frame = piece.first;
-    let end = piece.first.wrapping_add(piece.count);
-    let mut place = piece.place;
-    let mut descriptor = piece.descriptor;
-    while frame != end {
-        let at = map::RX_RING + descriptor;
-        let from = sram::read(at + offset_of!(MacRxDescriptor, address) as u32);
-        let word = sram::read(at + offset_of!(MacRxDescriptor, status_length) as u32);
-        let length = (word & 0xFFFF).saturating_sub(CRC_BYTES).min(BUFFER_BYTES);
-        let buffer = frame % map::CACHE_ENTRIES * RECEIVE_BYTES;
-        let host = sram::read(map::BUFFERS + buffer);
-        describe(map::WRITE_RING + place, host, from, length, FREEING);
-        let at = map::RETURNS + frame % RING_ENTRIES * RETURN_BYTES;
-        sram::write(at, returned(word >> 16, length));
-        place = behind(place, 1);
-        descriptor = (descriptor + MAC_DESCRIPTOR_BYTES) & (RX_RING_BYTES - 1);
-        frame = frame.wrapping_add(1);
+scratchpad_n! {
+    /// Describes the moves of frames to the host's buffers; returns the place behind them in the ring.
+    fn describe_frames(piece: &Piece) -> u32 {
+        const FREEING: DmaState = COPY_BYTES.union(DmaState::FREE_RX);
+        let mut frame = piece.first;
+        let end = piece.first.wrapping_add(piece.count);
+        let mut place = piece.place;
+        let mut descriptor = piece.descriptor;
+        while frame != end {
+            let at = map::RX_RING + descriptor;
+            let from = sram::read(at + offset_of!(MacRxDescriptor, address) as u32);
+            let word = sram::read(at + offset_of!(MacRxDescriptor, status_length) as u32);
+            let length = (word & 0xFFFF).saturating_sub(CRC_BYTES).min(BUFFER_BYTES);
+            let buffer = frame % map::CACHE_ENTRIES * RECEIVE_BYTES;
+            let host = sram::read(map::BUFFERS + buffer);
+            describe(map::WRITE_RING + in_ring(place), host, from, length, FREEING);
+            let at = map::RETURNS + frame % RING_ENTRIES * RETURN_BYTES;
+            sram::write(at, returned(word >> 16, length));
+            place += DMA_DESCRIPTOR_BYTES;
+            descriptor = (descriptor + MAC_DESCRIPTOR_BYTES) & (RX_RING_BYTES - 1);
+            frame = frame.wrapping_add(1);
+        }
+        place
     }
-    place
 }
 
-/// Describes the moves of words about the frames and of the numbers; returns the place behind them. The numbers are moved from the
-/// descriptor itself.
-#[inline(always)]
-fn tell_host(cpu: &Cpu, piece: &Piece, place: u32) -> u32 {
-    let mut place = place;
-    if piece.count != 0 {
-        let at = piece.first % RING_ENTRIES * RETURN_BYTES;
-        let bytes = piece.count * RETURN_BYTES;
-        let descriptor = map::WRITE_RING + place;
-        describe(descriptor, cpu.return_ring + at, map::RETURNS + at, bytes, COPY_WORDS);
-        place = behind(place, 1);
+scratchpad_n! {
+    /// Describes the moves of words about the frames and of the numbers; returns the place behind them. The numbers are moved from the
+    /// descriptor itself.
+    fn tell_host(cpu: &Cpu, piece: &Piece, place: u32) -> u32 {
+        let mut place = place;
+        if piece.count != 0 {
+            let at = piece.first % RING_ENTRIES * RETURN_BYTES;
+            let bytes = piece.count * RETURN_BYTES;
+            let descriptor = map::WRITE_RING + in_ring(place);
+            describe(descriptor, cpu.return_ring + at, map::RETURNS + at, bytes, COPY_WORDS);
+            place += DMA_DESCRIPTOR_BYTES;
+        }
+        let descriptor = map::WRITE_RING + in_ring(place);
+        let numbers = descriptor + offset_of!(DmaDescriptor, kind) as u32;
+        let received = piece.first.wrapping_add(piece.count);
+        sram::write(numbers, piece.sent);
+        sram::write(descriptor + offset_of!(DmaDescriptor, index) as u32, received);
+        describe(descriptor, cpu.status, numbers, STATUS_BYTES, COPY_WORDS);
+        place + DMA_DESCRIPTOR_BYTES
     }
-    let descriptor = map::WRITE_RING + place;
-    let numbers = descriptor + offset_of!(DmaDescriptor, kind) as u32;
-    let received = piece.first.wrapping_add(piece.count);
-    sram::write(numbers, piece.sent);
-    sram::write(descriptor + offset_of!(DmaDescriptor, index) as u32, received);
-    describe(descriptor, cpu.status, numbers, STATUS_BYTES, COPY_WORDS);
-    behind(place, 1)
+}
+
+scratchpad_n! {
+    /// Ends a piece.
+    fn finish(piece: u32, last: u32, end: u32, cpu: &Cpu) {
+        order::finish::<Receiving>(piece, [last, end], cpu.bits, cpu.receive_order);
+    }
 }
