@@ -60,14 +60,6 @@ impl Cpu {
     }
 }
 
-/// Registers whose changes may bring work.
-const CAUSES: [u32; 4] = [
-    regs::RX_DESCRIPTOR_PRODUCER,
-    regs::WRITE_RING_REFERENCE,
-    regs::READ_RING_REFERENCE,
-    regs::TX_DESCRIPTOR_REFERENCE,
-];
-
 scratchpad_n! {
     /// Works for ever. Receiving goes first: who sends can wait.
     pub fn run(cpu: &Cpu) -> ! {
@@ -79,12 +71,22 @@ scratchpad_n! {
             }
             // What comes after this ends the wait.
             regs::write(mail, u32::MAX);
-            let seen = CAUSES.map(regs::read);
+            let [arrived, written, read, sent] = [
+                regs::read(regs::RX_DESCRIPTOR_PRODUCER),
+                regs::read(regs::WRITE_RING_REFERENCE),
+                regs::read(regs::READ_RING_REFERENCE),
+                regs::read(regs::TX_DESCRIPTOR_REFERENCE),
+            ];
             if look(cpu) == Found::Something {
                 continue;
             }
             wait_enter!("work");
-            while regs::read(event) & 1 << event::MAILBOX == 0 && CAUSES.map(regs::read) == seen {}
+            while regs::read(event) & 1 << event::MAILBOX == 0
+                && regs::read(regs::RX_DESCRIPTOR_PRODUCER) == arrived
+                && regs::read(regs::WRITE_RING_REFERENCE) == written
+                && regs::read(regs::READ_RING_REFERENCE) == read
+                && regs::read(regs::TX_DESCRIPTOR_REFERENCE) == sent
+            {}
             wait_exit!("work");
         }
     }

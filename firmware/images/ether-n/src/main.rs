@@ -23,7 +23,6 @@ mod receive;
 mod send;
 
 use defs::ethernet::{READY, READY_VALUE};
-use tigon2_hal::regs;
 use tigon2_hal::cpu::{A, Any};
 use tigon2_hal::{any, dma, entry_a, entry_any, layout, log, mac, published, sram};
 
@@ -34,7 +33,6 @@ published!("flags of sending", map::READ_FLAGS, map::PIECES);
 published!("flags of receiving", map::WRITE_FLAGS, map::PIECES);
 published!("mailbox of the send ring", map::SEND_MAILBOX, 1);
 published!("mailbox of the receive ring", map::RECEIVE_MAILBOX, 1);
-published!("frames claimed", regs::BASE + map::FRAMES_CLAIMED, 1);
 
 #[cold]
 fn main(cpu: A) -> ! {

@@ -2,7 +2,7 @@
 
 use defs::tigon2::map::mailbox_low;
 use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
-use defs::{ethernet, tigon2::regs};
+use defs::ethernet;
 use tigon2_hal::bits::BitArray;
 use tigon2_hal::layout::Layout;
 use tigon2_hal::{fail, sram};
@@ -101,9 +101,6 @@ const TABLES_END: u32 = READ_PIECE + 12;
 pub const SEND_MAILBOX: u32 = mailbox_low(ethernet::SEND_MAILBOX);
 /// The host's number of buffers.
 pub const RECEIVE_MAILBOX: u32 = mailbox_low(ethernet::RECEIVE_MAILBOX);
-/// Register of the first received frame that is not claimed.
-pub const FRAMES_CLAIMED: u32 = regs::RX_DESCRIPTOR_REFERENCE;
-
 /// Clears tables and rings.
 #[cold]
 pub fn clear() {

@@ -25,8 +25,6 @@ const FURTHER_WRITES: u32 = 2;
 /// A claimed piece.
 struct Piece {
     number: u32,
-    /// The descriptor of its first frame, as a place in the ring.
-    descriptor: u32,
     /// Its first frame, and their number.
     first: u32,
     count: u32,
@@ -47,24 +45,23 @@ fn sent() -> (u32, bool) {
     (sent, untold >= MOST_UNREPORTED || unsent == 0 && untold != 0)
 }
 
-/// The ring place of the first frame that is not claimed, and the number of frames from there on.
+/// Frames that have come behind the first `claimed` ones. The descriptor of frame `n` is entry `n` of the MAC's ring.
 #[inline(always)]
-fn arrived() -> (u32, u32) {
-    let descriptor = regs::read(map::FRAMES_CLAIMED);
-    let bytes = regs::read(regs::RX_DESCRIPTOR_PRODUCER).wrapping_sub(descriptor);
-    let count = (bytes & (RX_RING_BYTES - 1)) / MAC_DESCRIPTOR_BYTES;
-    (descriptor & (RX_RING_BYTES - 1), count)
+fn arrived(claimed: u32) -> u32 {
+    let producer = regs::read(regs::RX_DESCRIPTOR_PRODUCER);
+    let bytes = producer.wrapping_sub(claimed * MAC_DESCRIPTOR_BYTES);
+    (bytes & (RX_RING_BYTES - 1)) / MAC_DESCRIPTOR_BYTES
 }
 
 scratchpad_n! {
     /// Does a piece of receiving, if there is one.
     pub fn serve(cpu: &Cpu) -> Found {
-        let fetched = sram::read(map::BUFFERS_FETCHED);
-        let buffers = fetched.wrapping_sub(sram::read(map::BUFFERS_CLAIMED));
+        let claimed = sram::read(map::BUFFERS_CLAIMED);
+        let buffers = sram::read(map::BUFFERS_FETCHED).wrapping_sub(claimed);
         if buffers <= fetch::FEW && fetch::buffers(cpu) == Found::Something {
             return Found::Something;
         }
-        if !(buffers != 0 && arrived().1 != 0) && !sent().1 {
+        if !(buffers != 0 && arrived(claimed) != 0) && !sent().1 {
             return Found::Nothing;
         }
         if !semaphore::try_lock_at(cpu.receive_lock) {
@@ -78,8 +75,7 @@ scratchpad_n! {
         let place = describe_frames(&piece);
         let end = tell_host(cpu, &piece, place);
         // The descriptor of the last frame stays in use, so that a full buffer does not look empty.
-        let last = (piece.descriptor + piece.count * MAC_DESCRIPTOR_BYTES)
-            .wrapping_sub(MAC_DESCRIPTOR_BYTES);
+        let last = (piece.first + piece.count).wrapping_sub(1) * MAC_DESCRIPTOR_BYTES;
         finish(piece.number, last, end, cpu);
         Found::Something
     }
@@ -88,13 +84,12 @@ scratchpad_n! {
 /// Claims a piece, under the lock.
 #[inline(always)]
 fn claim(cpu: &Cpu) -> Option<Piece> {
-    let (descriptor, arrived) = arrived();
     let first = sram::read(map::BUFFERS_CLAIMED);
     let buffers = sram::read(map::BUFFERS_FETCHED).wrapping_sub(first);
     let place = sram::read(map::WRITE_PLACE);
     let room = room(place, regs::read(regs::WRITE_RING_REFERENCE));
     let (sent, due) = sent();
-    let count = arrived
+    let count = arrived(first)
         .min(buffers)
         .min(room.saturating_sub(FURTHER_WRITES))
         .min(RING_ENTRIES - first % RING_ENTRIES)
@@ -110,16 +105,9 @@ fn claim(cpu: &Cpu) -> Option<Piece> {
         map::WRITE_PLACE,
         place.wrapping_add(writes * DMA_DESCRIPTOR_BYTES),
     );
-    if count != 0 {
-        sram::write(map::BUFFERS_CLAIMED, first.wrapping_add(count));
-        regs::write(
-            map::FRAMES_CLAIMED,
-            descriptor + count * MAC_DESCRIPTOR_BYTES,
-        );
-    }
+    sram::write(map::BUFFERS_CLAIMED, first.wrapping_add(count));
     Some(Piece {
         number,
-        descriptor,
         first,
         count,
         place,
@@ -134,9 +122,8 @@ scratchpad_n! {
         let mut frame = piece.first;
         let end = piece.first.wrapping_add(piece.count);
         let mut place = piece.place;
-        let mut descriptor = piece.descriptor;
         while frame != end {
-            let at = map::RX_RING + descriptor;
+            let at = map::RX_RING + frame % MAC_RX_ENTRIES * MAC_DESCRIPTOR_BYTES;
             let from = sram::read(at + offset_of!(MacRxDescriptor, address) as u32);
             let word = sram::read(at + offset_of!(MacRxDescriptor, status_length) as u32);
             let length = (word & 0xFFFF).saturating_sub(CRC_BYTES).min(BUFFER_BYTES);
@@ -146,7 +133,6 @@ scratchpad_n! {
             let at = map::RETURNS + frame % RING_ENTRIES * RETURN_BYTES;
             sram::write(at, returned(word >> 16, length));
             place += DMA_DESCRIPTOR_BYTES;
-            descriptor = (descriptor + MAC_DESCRIPTOR_BYTES) & (RX_RING_BYTES - 1);
             frame = frame.wrapping_add(1);
         }
         place
