@@ -22,7 +22,10 @@ pub enum EthernetError {
     #[error("the rings lie above 4 GB, where the firmware has no addresses")]
     HighMemory,
     /// The number of frames of a piece of work is none.
-    #[error("a CPU takes 1 to {} frames at a time, not {batch}", defs::ethernet::MOST_BATCH)]
+    #[error(
+        "a CPU takes 1 to {} frames at a time, not {batch}",
+        defs::ethernet::MOST_BATCH
+    )]
     Batch {
         /// Number in the settings.
         batch: u32,

@@ -72,7 +72,13 @@ impl Source {
         let host = self.ring + first % RING_ENTRIES * self.entry_bytes;
         let local = self.cache + first % map::CACHE_ENTRIES * self.entry_bytes;
         let bytes = count * self.entry_bytes;
-        describe(map::READ_RING + in_ring(place), host, local, bytes, COPY_WORDS);
+        describe(
+            map::READ_RING + in_ring(place),
+            host,
+            local,
+            bytes,
+            COPY_WORDS,
+        );
         end(cpu, &piece)
     }
 

@@ -1,8 +1,8 @@
 //! Memory of the firmware: frame buffers, rings, and tables that all CPUs share.
 
+use defs::ethernet;
 use defs::tigon2::map::mailbox_low;
 use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RING_BELOW};
-use defs::ethernet;
 use tigon2_hal::bits::BitArray;
 use tigon2_hal::layout::Layout;
 use tigon2_hal::{fail, sram};

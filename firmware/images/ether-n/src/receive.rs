@@ -2,18 +2,21 @@
 
 use core::mem::offset_of;
 
-use defs::ethernet::{BUFFER_BYTES, RECEIVE_BYTES, RETURN_BYTES, RING_ENTRIES, STATUS_BYTES, returned};
+use defs::ethernet::{
+    BUFFER_BYTES, RECEIVE_BYTES, RETURN_BYTES, RING_ENTRIES, STATUS_BYTES, returned,
+};
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::{
-    CRC_BYTES, DMA_DESCRIPTOR_BYTES, DmaDescriptor, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES, MacRxDescriptor,
+    CRC_BYTES, DMA_DESCRIPTOR_BYTES, DmaDescriptor, MAC_DESCRIPTOR_BYTES, MAC_RX_ENTRIES,
+    MacRxDescriptor,
 };
 use tigon2_hal::dma::{COPY_BYTES, COPY_WORDS};
 use tigon2_hal::{regs, scratchpad_n, semaphore, sram};
 
 use crate::cpu::{Cpu, Found};
-use crate::{fetch, map};
 use crate::order::{self, Receiving};
 use crate::send::{describe, in_ring, room, unsent};
+use crate::{fetch, map};
 
 /// Bytes of the ring of received frames.
 const RX_RING_BYTES: u32 = MAC_DESCRIPTOR_BYTES * MAC_RX_ENTRIES;
@@ -42,7 +45,10 @@ fn sent() -> (u32, bool) {
     let unsent = unsent(claimed, reference);
     let sent = claimed.wrapping_sub(unsent);
     let untold = sent.wrapping_sub(sram::read(map::REPORTED));
-    (sent, untold >= MOST_UNREPORTED || unsent == 0 && untold != 0)
+    (
+        sent,
+        untold >= MOST_UNREPORTED || unsent == 0 && untold != 0,
+    )
 }
 
 /// Frames that have come behind the first `claimed` ones. The descriptor of frame `n` is entry `n` of the MAC's ring.
@@ -100,7 +106,11 @@ fn claim(cpu: &Cpu) -> Option<Piece> {
     let number = sram::read(map::WRITE_PIECE);
     sram::write(map::WRITE_PIECE, number.wrapping_add(1));
     sram::write(map::REPORTED, sent);
-    let writes = if count == 0 { 1 } else { count + FURTHER_WRITES };
+    let writes = if count == 0 {
+        1
+    } else {
+        count + FURTHER_WRITES
+    };
     sram::write(
         map::WRITE_PLACE,
         place.wrapping_add(writes * DMA_DESCRIPTOR_BYTES),

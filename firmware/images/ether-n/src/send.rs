@@ -11,8 +11,8 @@ use tigon2_hal::dma::COPY_BYTES;
 use tigon2_hal::{regs, scratchpad_n, semaphore, sram};
 
 use crate::cpu::{Cpu, Found};
-use crate::{fetch, map};
 use crate::order::{self, Sending};
+use crate::{fetch, map};
 
 /// Bytes of the ring of frames to send.
 const TX_RING_BYTES: u32 = MAC_DESCRIPTOR_BYTES * MAC_TX_ENTRIES;

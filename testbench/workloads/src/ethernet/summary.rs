@@ -119,7 +119,13 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_middle() {
-        let marks = [(0, 0), (30, 1_000_000), (60, 2_000_000), (90, 3_000_000), (100, 9_000_000)];
+        let marks = [
+            (0, 0),
+            (30, 1_000_000),
+            (60, 2_000_000),
+            (90, 3_000_000),
+            (100, 9_000_000),
+        ];
         let check = |marks: &[(u64, u64)], expected: f64| {
             assert!((rate(marks, 100) - expected).abs() < 1e-3);
         };
