@@ -24,30 +24,30 @@ keys! {
     FROM = need("from", NodeOf, "the sender");
     TO = need("to", NodeOf, "the receiver");
     BOTH = key("both", Flag, "false", "both send");
-    FRAMES = key("frames", Integer(1, MOST_FRAMES), "1000", "frames of a sender");
+    FRAMES = key("frames", Integer(1, MOST_FRAMES), "1000", "of a sender");
     BYTES = key(
         "bytes",
         Integer(SHORTEST_BYTES, LONGEST_BYTES),
         "1518",
-        "of a frame, with FCS",
+        "with FCS",
     );
     INTERVAL_NS = key(
         "interval_ns",
         Integer(0, 1_000_000_000),
         "0",
-        "from frame to frame; 0: as fast as it goes",
+        "0: as fast as it goes",
     );
     ORDER = key(
         "order",
         Choice(const { &names(&ORDERINGS) }),
         "locks",
-        "bits: by bit instructions",
+        "how it is restored",
     );
     BATCH = key(
         "batch",
         Integer(1, MOST_BATCH as u64),
         "8",
-        "most frames that a CPU takes at a time",
+        "most frames of a CPU at a time",
     );
 }
 

@@ -16,7 +16,7 @@ use super::{EthernetUse, Settings, Way, keys};
 /// Frames over the Ethernet firmware for any number of CPUs.
 pub const KIND: WorkloadType = WorkloadType {
     names: &["ethernet"],
-    about: "Frames as fast as firmware for any number of CPUs moves them (docs/nic-design.md); image = \"ether-n\".",
+    about: "Frames by the image `ether-n` (docs/nic-design.md).",
     keys: keys::KEYS,
     results: "ethernet",
     read: |_, table, nodes| Ok(Arc::new(keys::read(table, nodes)?)),

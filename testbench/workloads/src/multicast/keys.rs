@@ -56,7 +56,7 @@ keys! {
         "send",
         Choice(const { &names(&SENDS) }),
         "multi-send with FM, else unicast",
-        "who copies messages: the board or the host",
+        "who copies messages",
     );
     PIPELINED = key(
         "pipelined",
