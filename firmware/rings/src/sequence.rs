@@ -1,10 +1,11 @@
 //! Release of pieces of work in their order, which several CPUs do at a time and end in any order.
 //!
-//! Pieces have numbers from 0 on. A CPU that has done one marks it. Then whoever finds the first piece that is not released marked takes
-//! the run of marked pieces from there on, releases them by one change of a hardware index, and only then says where the next run begins.
+//! Pieces have numbers from 0 on. A CPU that has done one marks it. Then the CPU that finds the first piece that is not released marked
+//! takes the run of marked pieces from there on, releases them by one change of a hardware index, and only then says where the next run
+//! begins.
 //!
 //! With marks that are taken at once (the instructions `setb` and `update` of the board `tigon-n`) this needs no lock: a run is taken by
-//! one CPU, and nobody can take the run behind it before that CPU has released its own. A piece that was marked in between is not
+//! one CPU, and no CPU can take the run behind it before that CPU has released its own. A piece that was marked in between is not
 //! forgotten: its CPU finds nothing to take, but the one with the run looks again behind it. Without such marks the same steps are done
 //! under a lock.
 //!

@@ -51,7 +51,7 @@ pub struct Config {
 /// A frame that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// Its bytes without FCS.
+    /// Bytes without FCS.
     pub bytes: Vec<u8>,
     /// Status bits of the MAC; 0 for a frame that is whole.
     pub status: u32,

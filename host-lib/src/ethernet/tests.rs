@@ -38,7 +38,7 @@ fn driver() -> Ethernet {
 }
 
 impl Ethernet {
-    /// What the board would write.
+    /// Writes the status, as the board would.
     fn report(&mut self, sent: u32, returned: u32) {
         let status = self.status;
         let words = [sent, returned];

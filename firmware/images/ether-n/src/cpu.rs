@@ -1,4 +1,4 @@
-//! What a CPU keeps for itself, and its loop.
+//! Settings that a CPU keeps for itself, and the loop of all CPUs.
 
 use defs::ethernet;
 use tigon2_hal::cpu::{Any, Executing};

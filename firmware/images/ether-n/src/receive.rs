@@ -28,10 +28,10 @@ const FURTHER_WRITES: u32 = 2;
 /// A claimed piece.
 struct Piece {
     number: u32,
-    /// Its first frame, and their number.
+    /// Number of the first frame, and how many there are.
     first: u32,
     count: u32,
-    /// Its first descriptor in the ring of DMA writes.
+    /// Place of the first descriptor in the ring of DMA writes.
     place: u32,
     /// Sent frames.
     sent: u32,

@@ -8,7 +8,6 @@ mod keys;
 mod summary;
 mod workload;
 
-use defs::tigon2::rings::CRC_BYTES;
 use host_lib::ethernet::Ordering;
 use lanigon_worlds::nodes::mac_address;
 use lanigon_worlds::programs::content::{self, Flow};
@@ -17,6 +16,8 @@ pub use engine::EthernetRecords;
 pub use summary::{EthernetUse, WayUse};
 pub use workload::KIND;
 
+/// Bytes of the check sequence, which boards append.
+const FCS_BYTES: u32 = 4;
 /// Bytes of the two addresses and the type.
 const HEADER_BYTES: u32 = 14;
 /// Type of the frames: local experiments (IEEE 802).
@@ -58,7 +59,7 @@ impl Way {
             tag: 0,
             life: 0,
         };
-        let length = settings.bytes.saturating_sub(HEADER_BYTES + CRC_BYTES);
+        let length = settings.bytes.saturating_sub(HEADER_BYTES + FCS_BYTES);
         let mut bytes = Vec::with_capacity(settings.bytes as usize);
         bytes.extend(mac_address(self.to).0);
         bytes.extend(mac_address(self.from).0);

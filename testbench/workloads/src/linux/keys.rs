@@ -18,15 +18,15 @@ keys! {
     SCRIPT = need(
         "script",
         Text,
-        "what the shell runs in `/root`, `$NODE` is the node's number; its exit code decides, its output is the console",
+        "runs in `/root`, `$NODE` is the node's number; its exit code decides, its output is the console",
     );
-    FILES = key("files", Texts, "none", "files for `/root`, relative to the scenario");
+    FILES = key("files", Texts, "none", "files for `/root`");
     KERNEL = key("kernel", Text, "that of `make linux`", "your own kernel");
     OPTIONS = key(
         "options",
         Texts,
         "none",
-        "for the kernel, such as `acenic.rx_coal_tick=100`",
+        "such as `acenic.rx_coal_tick=100`",
     );
     PROCESSOR = key(
         "processor",

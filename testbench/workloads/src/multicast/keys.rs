@@ -62,7 +62,7 @@ keys! {
         "pipelined",
         Flag,
         "false",
-        "over FM: nodes send on packets, not whole messages",
+        "over FM: nodes send on each packet",
     );
     BYTES = need("bytes", Integer(0, MOST_BYTES as u64), "length of a message");
     ROUNDS = key("rounds", Integer(1, MOST_ROUNDS), "100", "how often for each leaf that answers");
