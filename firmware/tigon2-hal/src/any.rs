@@ -153,24 +153,6 @@ fn each_further(cpus: u32, in_bank: u32, change: impl Fn(u32)) {
     }
 }
 
-/// The executing CPU's side of a semaphore, by its number from 0 on. A number that the board does not have stands for one that it has.
-#[must_use]
-pub fn semaphore_of(number: u32) -> u32 {
-    let semaphores = regs::read(banks::SEMAPHORE_COUNT).max(1);
-    let mut number = number;
-    while number >= semaphores {
-        number -= semaphores;
-    }
-    banks::semaphore_of(number as usize, Any::index() as usize)
-}
-
-/// Event register of the executing CPU.
-#[inline(always)]
-#[must_use]
-pub fn event_register() -> u32 {
-    OWN.event.get()
-}
-
 /// Copies the part for all scratchpads into that of CPU A, which from then on is one CPU of many. On a board other than `tigon-n` the
 /// CPU stops here: nothing answers at the registers that tell the number of CPUs.
 #[must_use]
@@ -286,4 +268,22 @@ macro_rules! entry_any {
             main(unsafe { $crate::any::Any::take() })
         }
     };
+}
+
+/// The executing CPU's side of a semaphore, by its number from 0 on. A number that the board does not have stands for one that it has.
+#[must_use]
+pub fn semaphore_of(number: u32) -> u32 {
+    let semaphores = regs::read(banks::SEMAPHORE_COUNT).max(1);
+    let mut number = number;
+    while number >= semaphores {
+        number -= semaphores;
+    }
+    banks::semaphore_of(number as usize, Any::index() as usize)
+}
+
+/// Event register of the executing CPU.
+#[inline(always)]
+#[must_use]
+pub fn event_register() -> u32 {
+    OWN.event.get()
 }
