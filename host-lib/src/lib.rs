@@ -11,6 +11,7 @@
 //! * [`lanai`]: the same two layers for boards with a LANai;
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
+//! * [`ethernet`]: a driver for Ethernet firmware on any number of CPUs;
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
 //! * [`fm`]: FM with multi-send on boards with a LANai 4;
 //! * [`mpi`]: message passing in the terms of the MPI standard, over GM or EMP;
@@ -53,6 +54,7 @@ pub mod acenic;
 pub mod board;
 pub mod dsm;
 pub mod emp;
+pub mod ethernet;
 pub mod firmware;
 pub mod fm;
 pub mod gm;

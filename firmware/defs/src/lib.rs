@@ -7,6 +7,7 @@
 //! * [`lanai`]: boards with Myricom's LANai: special registers, status bits, DMA blocks, the host's window, the EEPROM.
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
+//! * [`ethernet`]: the host protocol of the Ethernet firmware for any number of CPUs.
 //! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
 //! * [`fm`]: FM with multi-send: map of SRAM, packets, the ring in host memory.
 //! * [`software`]: multiplication, division and unaligned accesses that the Tigon2 does in software.
@@ -17,6 +18,7 @@
 
 pub mod acenic;
 pub mod emp;
+pub mod ethernet;
 pub mod fm;
 pub mod gm;
 pub mod lanai;

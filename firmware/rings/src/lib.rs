@@ -7,7 +7,8 @@
 //! is in progress. [`TxSpace`] allocates space in the transmit buffer. [`Region`] is the arithmetic of
 //! addresses that wrap.
 //!
-//! [`Queue`] passes entries from one CPU to the other through SRAM. [`claim`] gives a value to one CPU at a time.
+//! [`Queue`] passes entries from one CPU to the other through SRAM. [`claim`] gives a value to one CPU at a time. [`sequence`] releases
+//! pieces of work in their order that several CPUs do in any.
 //!
 //! Nothing here accesses hardware: register values are arguments and results.
 #![no_std]
@@ -16,6 +17,7 @@ pub mod claim;
 mod order;
 mod queue;
 mod region;
+pub mod sequence;
 mod space;
 
 pub use order::ReleaseOrder;

@@ -270,3 +270,21 @@ macro_rules! entry_any {
         }
     };
 }
+
+/// The executing CPU's side of a semaphore, by its number from 0 on. A number that the board does not have stands for one that it has.
+#[must_use]
+pub fn semaphore_of(number: u32) -> u32 {
+    let semaphores = regs::read(banks::SEMAPHORE_COUNT).max(1);
+    let mut number = number;
+    while number >= semaphores {
+        number -= semaphores;
+    }
+    banks::semaphore_of(number as usize, Any::index() as usize)
+}
+
+/// Event register of the executing CPU.
+#[inline(always)]
+#[must_use]
+pub fn event_register() -> u32 {
+    OWN.event.get()
+}

@@ -62,3 +62,11 @@ pub fn spin_lock_at(side: u32) {
 pub fn spin_unlock_at(side: u32) {
     regs::write(side, 0);
 }
+
+/// Takes the semaphore if it is free, without a wait; returns whether it was. For code that either CPU executes.
+#[inline(always)]
+#[must_use]
+pub fn try_lock_at(side: u32) -> bool {
+    regs::write(side, 0);
+    regs::read(side) != 0
+}

@@ -8,18 +8,18 @@ use crate::window::{AnySystem, PhysicalAddress, VirtualAddress};
 use super::error::MemoryError;
 
 /// Bytes of a word.
-pub(super) const WORD_BYTES: u32 = 4;
+pub(crate) const WORD_BYTES: u32 = 4;
 
 /// A piece of contiguous memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DmaRegion {
+pub(crate) struct DmaRegion {
     address: VirtualAddress,
     physical: PhysicalAddress,
 }
 
 impl DmaRegion {
     /// A new one, all zeros.
-    pub(super) fn allocate(system: &mut AnySystem, bytes: u32) -> Result<Self, MemoryError> {
+    pub(crate) fn allocate(system: &mut AnySystem, bytes: u32) -> Result<Self, MemoryError> {
         let (address, physical) = system
             .allocate_contiguous(u64::from(bytes))
             .ok_or(MemoryError::Exhausted { bytes })?;
@@ -27,12 +27,12 @@ impl DmaRegion {
     }
 
     /// Bus address of the byte at `offset`: the board's address of it.
-    pub(super) const fn bus_address(&self, offset: u32) -> u64 {
+    pub(crate) const fn bus_address(&self, offset: u32) -> u64 {
         self.physical.0 + offset as u64
     }
 
     /// Bus address of the byte at `offset` as two words, high word first.
-    pub(super) const fn bus_words(&self, offset: u32) -> [u32; 2] {
+    pub(crate) const fn bus_words(&self, offset: u32) -> [u32; 2] {
         let address = self.bus_address(offset);
         [(address >> 32) as u32, address as u32]
     }
@@ -41,7 +41,7 @@ impl DmaRegion {
         VirtualAddress(self.address.0 + offset as u64)
     }
 
-    pub(super) fn write_bytes(
+    pub(crate) fn write_bytes(
         &self,
         system: &mut AnySystem,
         offset: u32,
@@ -52,7 +52,7 @@ impl DmaRegion {
             .map_err(|address| MemoryError::Unmapped { address })
     }
 
-    pub(super) fn read_bytes(
+    pub(crate) fn read_bytes(
         &self,
         system: &AnySystem,
         offset: u32,
@@ -63,7 +63,7 @@ impl DmaRegion {
             .map_err(|address| MemoryError::Unmapped { address })
     }
 
-    pub(super) fn write_words(
+    pub(crate) fn write_words(
         &self,
         system: &mut AnySystem,
         offset: u32,
@@ -73,7 +73,7 @@ impl DmaRegion {
         self.write_bytes(system, offset, &bytes)
     }
 
-    pub(super) fn read_words<const N: usize>(
+    pub(crate) fn read_words<const N: usize>(
         &self,
         system: &AnySystem,
         offset: u32,
@@ -87,7 +87,7 @@ impl DmaRegion {
         Ok(words)
     }
 
-    pub(super) fn read_word(&self, system: &AnySystem, offset: u32) -> Result<u32, MemoryError> {
+    pub(crate) fn read_word(&self, system: &AnySystem, offset: u32) -> Result<u32, MemoryError> {
         let [word] = self.read_words(system, offset)?;
         Ok(word)
     }

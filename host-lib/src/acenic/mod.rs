@@ -47,7 +47,7 @@ mod config;
 mod eeprom;
 mod error;
 mod event;
-mod memory;
+pub(crate) mod memory;
 mod receive;
 mod send;
 mod service;

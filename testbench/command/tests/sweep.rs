@@ -290,6 +290,8 @@ fn examples_are_right() {
         ("cpus", "180"),
         ("dsm-nic", "150"),
         ("dynamic", "180"),
+        ("ethernet-locks", "30"),
+        ("ethernet-n", "480"),
         ("fast-trap", "54"),
         ("fast-trap-costs", "36"),
         ("file-server", "36"),

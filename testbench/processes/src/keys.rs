@@ -29,7 +29,7 @@ keys! {
         "command",
         Texts,
         "none",
-        "the program and its arguments, if not those of `lanigon launch`",
+        "program and arguments, if not of `lanigon launch`",
     );
     INTERFACE = key(
         "interface",
@@ -41,7 +41,7 @@ keys! {
         "apart_us",
         Number(0.0, 1e9),
         "1000",
-        "sockets: each rank begins so long after the one before",
+        "sockets: between the begins of ranks",
     );
     PER_NODE = key(
         "per_node",

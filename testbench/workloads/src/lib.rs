@@ -7,6 +7,7 @@
 pub mod atomic;
 pub mod collective;
 pub mod dsm;
+pub mod ethernet;
 pub mod file;
 pub mod linux;
 pub mod mpi;
@@ -27,6 +28,7 @@ pub const ALL: Workloads = Workloads(&[
     &mpi::KIND,
     &dsm::KIND,
     &file::KIND,
+    &ethernet::KIND,
     &linux::KIND,
     &lanigon_processes::KIND,
 ]);

@@ -155,7 +155,7 @@ fn cited_pages_and_sections_exist() {
 #[test]
 fn pages_say_for_whom_they_are_and_stand_in_the_book() {
     const LIMIT: usize = 20 * 1024;
-    const ALL: usize = 343_500;
+    const ALL: usize = 351_000;
     let summary = read("docs/SUMMARY.md");
     let mut broken = Vec::new();
     let mut bytes = 0;

@@ -96,7 +96,7 @@ keys! {
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which pauses vary at random",
+        "their random variation, in percent",
     );
 }
 

@@ -125,7 +125,7 @@ keys! {
         "variation",
         Integer(0, 100),
         "0",
-        "percentage by which computations vary at random",
+        "their random variation, in percent",
     );
     SKEW_US = key(
         "skew_us",

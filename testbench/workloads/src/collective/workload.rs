@@ -26,7 +26,7 @@ pub const KIND: WorkloadType = WorkloadType {
         "all-to-all-broadcast",
         "random-collectives",
     ],
-    about: "Collective operations over GM, on hosts and on boards (docs/collectives.md). random-collectives: in each round one of the three at random.",
+    about: "Collective operations over GM, on hosts and on boards (docs/collectives.md). random-collectives: each round one at random.",
     keys: keys::KEYS,
     results: "collectives",
     read: |name, table, nodes| Ok(Arc::new(keys::read(name, table, nodes)?)),

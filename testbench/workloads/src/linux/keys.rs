@@ -18,27 +18,27 @@ keys! {
     SCRIPT = need(
         "script",
         Text,
-        "what the shell runs in `/root`, with the number of the node in `$NODE`; its exit code decides, its output is the console",
+        "runs in `/root`, `$NODE` is the node's number; its exit code decides, its output is the console",
     );
-    FILES = key("files", Texts, "none", "files for `/root`, relative to the scenario");
-    KERNEL = key("kernel", Text, "that of `make linux`", "your own kernel, relative to the scenario");
+    FILES = key("files", Texts, "none", "files for `/root`");
+    KERNEL = key("kernel", Text, "that of `make linux`", "your own kernel");
     OPTIONS = key(
         "options",
         Texts,
         "none",
-        "for the kernel's command line, such as `acenic.rx_coal_tick=100`",
+        "such as `acenic.rx_coal_tick=100`",
     );
     PROCESSOR = key(
         "processor",
         Flag,
         "false",
-        "the kernel's work for the network takes the times of the profile: `host.kernel_...`, `host.system_call`, `host.context_switch`",
+        "the kernel's work for the network takes the times of the profile",
     );
     SILENCE = key(
         "silence_s",
         Integer(1, LONGEST_SILENCE_S),
         "120",
-        "wall time after which a guest that neither waits nor uses the board hangs",
+        "wall time after which a guest without waits and accesses hangs",
     );
 }
 

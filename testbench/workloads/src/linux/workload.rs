@@ -27,7 +27,7 @@ use super::summary::GuestsUse;
 /// Guests.
 pub const KIND: WorkloadType = WorkloadType {
     names: &["linux"],
-    about: "Linux with a driver of its own as the nodes' host, on AceNIC firmware (docs/linux.md).",
+    about: "Linux with a driver of its own, on AceNIC firmware (docs/linux.md).",
     keys: keys::KEYS,
     results: "guests",
     read: |_, table, nodes| Ok(Arc::new(keys::read(table, nodes)?)),

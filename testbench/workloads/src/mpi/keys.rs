@@ -97,7 +97,7 @@ keys! {
         "64",
         "stencil, jacobi, cg: points in each direction",
     );
-    STEPS = key("steps", Integer(1, 100_000), "20", "stencil, jacobi, cg: steps at most");
+    STEPS = key("steps", Integer(1, 100_000), "20", "of these: steps at most");
     DIGITS = key(
         "digits",
         Integer(1, 9),

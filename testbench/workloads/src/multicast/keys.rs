@@ -56,13 +56,13 @@ keys! {
         "send",
         Choice(const { &names(&SENDS) }),
         "multi-send with FM, else unicast",
-        "who copies messages: the board or the host",
+        "who copies messages",
     );
     PIPELINED = key(
         "pipelined",
         Flag,
         "false",
-        "over FM: nodes send on packets, not whole messages",
+        "over FM: nodes send on each packet",
     );
     BYTES = need("bytes", Integer(0, MOST_BYTES as u64), "length of a message");
     ROUNDS = key("rounds", Integer(1, MOST_ROUNDS), "100", "how often for each leaf that answers");

@@ -394,7 +394,8 @@ impl Nodes {
         Ok(())
     }
 
-    /// Chooses the protocol of nodes for which the scenario says none: nodes of a program that sends frames use that of frames.
+    /// Chooses the protocol of nodes for which the scenario says none: nodes of a program that sends frames use that of frames, as do
+    /// those of a workload that runs over nothing else.
     /// Control programs of real adapters have none, and a local memory of their own.
     pub(super) fn choose_protocols(&mut self, programs: &[ProgramSpec]) {
         for spec in programs {
@@ -407,7 +408,12 @@ impl Nodes {
                 node.board_memory_bytes = node.board_memory_bytes.or(usual);
             }
         }
-        for node in programs.iter().filter(|spec| spec.sends_frames()) {
+        let of_frames = |spec: &&ProgramSpec| {
+            let workload = spec.workload();
+            let only = workload.map(|workload| workload.protocols() == [Protocol::Acenic]);
+            spec.sends_frames() || only == Some(true)
+        };
+        for node in programs.iter().filter(of_frames) {
             for node in node.nodes() {
                 let node = &mut self.all[node];
                 if !node.protocol_given && node.board.runs(Protocol::Acenic) {

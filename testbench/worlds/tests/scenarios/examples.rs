@@ -5,6 +5,7 @@ use emulator::sim::world::RunEnd;
 use lanigon_workloads::atomic::AtomicUse;
 use lanigon_workloads::collective::CollectiveUse;
 use lanigon_workloads::dsm::DsmUse;
+use lanigon_workloads::ethernet::EthernetUse;
 use lanigon_workloads::mpi::MpiUse;
 use lanigon_workloads::multicast::MulticastUse;
 use lanigon_worlds::files::own;
@@ -46,6 +47,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "acenic-star",
         "all-to-all-256",
         "dsm",
+        "ethernet",
         "exact-fault",
         "flow-control",
         "fm-multicast",
@@ -417,4 +419,11 @@ fn flow_control() {
         outcome.trace_hash, other.trace_hash,
         "it makes a difference"
     );
+}
+
+#[test]
+fn ethernet_fills_a_link() {
+    let outcome = run("ethernet", &[("frames = 5000", "frames = 1000")]);
+    let result = &outcome.results::<EthernetUse>()[0];
+    assert!(result.mbit > 19_650.0 && result.lost == 0, "{result:?}");
 }

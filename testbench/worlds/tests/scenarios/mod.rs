@@ -11,6 +11,7 @@ mod collectives;
 mod costs;
 mod counted;
 mod dsm;
+mod ethernet;
 mod examples;
 mod faults;
 mod file_server;

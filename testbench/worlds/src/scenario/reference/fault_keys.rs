@@ -64,7 +64,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "valid_fcs",
             Flag,
             "false",
-            "corrupt: the check sequence is right again, so that no NIC detects it",
+            "corrupt: with a right check sequence",
         ),
         key(
             "frame",

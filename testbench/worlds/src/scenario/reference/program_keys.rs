@@ -14,7 +14,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
         need(
             "run",
             Choice(const { &names(&NAMES) }),
-            "one of these or of the tables below; frames: Ethernet frames by the AceNIC driver; replay: the recording of a failed test; mcp-mailbox, mcp-shmem: hosts of control programs of real Myrinet adapters, which `image` names; idle: nodes only load their firmware; start: nodes only start firmware of any kind",
+            "one of these or of the tables below; frames: Ethernet frames by the AceNIC driver; replay: the recording of a failed test; mcp-mailbox, mcp-shmem: hosts of control programs of real Myrinet adapters, which `image` names; idle: nodes load their firmware only; start: firmware of any kind",
         ),
         key(
             "start_us",

@@ -53,7 +53,7 @@ pub(super) const EMP: TableDoc = TableDoc {
             "flow_control",
             Flag,
             "false",
-            "senders slow down for receivers that are short of buffer space",
+            "senders slow down for receivers short of buffers",
         ),
         key(
             "receive_timeout_us",
