@@ -67,7 +67,8 @@ scratchpad_n! {
         if buffers <= fetch::FEW && fetch::buffers(cpu) == Found::Something {
             return Found::Something;
         }
-        if !(buffers != 0 && arrived(claimed) != 0) && !sent().1 {
+        let can_receive = buffers != 0 && arrived(claimed) != 0;
+        if !can_receive && !sent().1 {
             return Found::Nothing;
         }
         if !semaphore::try_lock_at(cpu.receive_lock) {
