@@ -7,7 +7,7 @@
 //! * A register that software writes orders the writer before the block that acts on it, for rings entry by entry; and before who reads
 //!   it, unless several write it in turn.
 //! * A frame that was sent comes before those that are received later: they may answer it.
-//! * A mailbox orders the host before the CPU that sees its event.
+//! * A mailbox orders the host before the CPU that sees its event or reads its value.
 //! * A word of SRAM that the firmware declares ([`PublishedWords`]) orders its writers before its readers; a guarded one must be changed under
 //!   the semaphore; a sampled one neither orders nor races.
 //! * A bit instruction changes a word at once: such changes do not race with each other. One that clears bits comes behind all that set
@@ -196,15 +196,24 @@ impl BoardRaces {
     /// An agent reads a range of SRAM.
     fn reads(&mut self, access: &WordAccess, address: u32, length: u32) {
         for place in self.words(address, length) {
-            self.detector.read(access, place);
+            if !self.is_sampled(place.word) {
+                self.detector.read(access, place);
+            }
         }
     }
 
     /// An agent writes a range of SRAM.
     fn writes(&mut self, access: &WordAccess, address: u32, length: u32) {
         for place in self.words(address, length) {
-            self.detector.write(access, place);
+            if !self.is_sampled(place.word) {
+                self.detector.write(access, place);
+            }
         }
+    }
+
+    /// Whether the firmware declares a word of SRAM as sampled.
+    fn is_sampled(&self, word: u32) -> bool {
+        matches!(self.declared(word), Some(Declared::Sampled))
     }
 
     /// A CPU loads from SRAM.
@@ -213,7 +222,11 @@ impl BoardRaces {
             match self.declared(place.word) {
                 Some(Declared::Published(order)) => self.detector.see(access.agent, order),
                 Some(Declared::Guarded(_) | Declared::Sampled) => {}
-                None if is_mailbox(address) => {}
+                // The host writes it behind what it tells of.
+                None if is_mailbox(address) => {
+                    let told = by_hardware(r::MAILBOX_EVENT_A);
+                    self.detector.see(access.agent, told);
+                }
                 None => self.detector.read(access, place),
             }
         }

@@ -15,6 +15,7 @@
 //! | [`arrival`] | properties of a received frame |
 //! | [`link`] | link up and down |
 //! | [`statistics`] | counters and their reports |
+//! | [`published`] | words that CPUs, DMA and host share |
 //! | [`trace`] | the trace buffer |
 //! | [`tables`] | addresses of all tables in SRAM |
 #![no_std]
@@ -29,6 +30,7 @@ mod command;
 mod dma;
 mod event;
 mod link;
+mod published;
 mod receive;
 mod send;
 mod statistics;

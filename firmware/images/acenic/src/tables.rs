@@ -16,7 +16,8 @@ pub const RETURNING_ENTRIES: u32 = 64;
 
 const TRACE: u32 = 0;
 const INFO: u32 = TRACE + TRACE_BYTES;
-const STATISTICS: u32 = INFO + INFO_BYTES;
+/// Offset of the statistics block.
+pub const STATISTICS: u32 = INFO + INFO_BYTES;
 const EVENTS: u32 = STATISTICS + stats::BYTES;
 const RETURNING: u32 = EVENTS + (EVENT_ENTRIES << EVENT_BYTES.trailing_zeros());
 const STANDARD: u32 = RETURNING + receive_bytes(RETURNING_ENTRIES);
