@@ -10,7 +10,7 @@ use builder::{
     CLASS_AT, CODE, DATA, DATA_AT, FUNC, MACHINE_AT, NOBITS, NOTYPE, Name, OBJECT, Part, TYPE_AT,
     UNLOADED, elf, part, words,
 };
-use defs::probe::Kind;
+use defs::probe::{ENTRIES_SHIFT, Kind};
 use proptest::prelude::*;
 
 use super::{Image, ImageError, Memory, MemoryLimits, Symbol, SymbolKind, Symbols, probes, stack};
@@ -431,11 +431,19 @@ fn bad_probes_are_refused() {
         check_refused(&elf(0x4000, parts, NAMES), expected);
     };
     let none = NO_ARGUMENT;
-    refused(&[0x4000, 10, 0, none, none], "probe 0: an unknown kind");
+    refused(&[0x4000, 11, 0, none, none], "probe 0: an unknown kind");
     let published = Kind::Published as u32;
-    for [address, words, every_bytes] in [[0x4002, 1, 4], [0x4000, 1, 0], [0x4000, 1 << 29, 8]] {
+    let one = 1 << ENTRIES_SHIFT | 1;
+    for [address, counts, every_bytes] in [
+        [0x4002, one, 4],
+        [0x4000, one, 0],
+        // No word in an entry, and more words than an entry has.
+        [0x4000, one - 1, 4],
+        [0x4000, one + 1, 4],
+        [0x4000, 0xFFFF << ENTRIES_SHIFT | 1, 0x1_0000],
+    ] {
         refused(
-            &[address, published, 0, words, every_bytes],
+            &[address, published, 0, counts, every_bytes],
             "probe 0: declared words that lie nowhere",
         );
     }
