@@ -253,7 +253,7 @@ impl Idle {
             self.search(core, fabric, phase);
         }
         // Noted in phases without a round too: their instructions are no round of the next phase.
-        if is_new || self.steady.0 != phase.left {
+        if logged && (is_new || self.steady.0 != phase.left) {
             self.steady = (phase.left, core.instructions());
         }
         let round = self.round(phase.left)?;

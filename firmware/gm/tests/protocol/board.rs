@@ -39,7 +39,7 @@ pub enum Cpus {
     Two,
     /// Two, of which RECV's makes steps of collective operations under the lock of SEND's half.
     Lending,
-    /// One, with the layout of large clusters.
+    /// A single CPU, with the layout of large clusters.
     Large,
 }
 

@@ -9,7 +9,7 @@ use lanigon_worlds::nodes::{START, mac_address};
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::workload::HostProcess;
 
-use super::{Settings, Way, sequence_of};
+use super::{EthernetSettings, Way, sequence_of};
 
 /// Time between two looks at the board's indices.
 const LOOK_NS: u64 = 250;
@@ -19,7 +19,7 @@ const PATIENCE_PS: u64 = 1_000_000_000;
 /// The part of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EthernetPlan {
-    pub(super) settings: Settings,
+    pub(super) settings: EthernetSettings,
     /// The way of the frames that the node would send.
     pub(super) way: Way,
     pub(super) sends: bool,

@@ -9,8 +9,8 @@ use lanigon_worlds::scenario::reference::Values::{Choice, Flag, Integer, Node as
 use lanigon_worlds::scenario::reference::{key, names, need};
 use lanigon_worlds::scenario::table::Table;
 
-use super::Settings;
-use super::workload::Exchange;
+use super::EthernetSettings;
+use super::workload::EthernetProgram;
 
 /// Most frames of a sender.
 const MOST_FRAMES: u64 = 10_000_000;
@@ -52,7 +52,7 @@ keys! {
 }
 
 /// Reads nodes and settings of a program.
-pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Exchange, ScenarioError> {
+pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<EthernetProgram, ScenarioError> {
     let from = nodes.resolve_one(&table.want(&FROM)?)?;
     let item = table.want(&TO)?;
     let to = nodes.resolve_one(&item)?;
@@ -60,7 +60,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Exchange, Sce
         return Err(item.place.refuse("a node sends no frames to itself"));
     }
     let ordering = table.choose(&ORDER, "order", &ORDERINGS)?;
-    let settings = Settings {
+    let settings = EthernetSettings {
         both: table.is_set(&BOTH)?,
         frames: table.whole(&FRAMES)?,
         bytes: table.whole(&BYTES)?,
@@ -68,5 +68,5 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Exchange, Sce
         ordering: ordering.unwrap_or(Ordering::Locks),
         batch: table.whole(&BATCH)?,
     };
-    Ok(Exchange { from, to, settings })
+    Ok(EthernetProgram { from, to, settings })
 }

@@ -23,9 +23,9 @@ const HEADER_BYTES: u32 = 14;
 /// Type of the frames: local experiments (IEEE 802).
 const ETHER_TYPE: [u8; 2] = [0x88, 0xB5];
 
-/// Settings of a program.
+/// EthernetSettings of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct EthernetSettings {
     /// Both nodes send.
     pub both: bool,
     /// Frames of each sender.
@@ -52,7 +52,7 @@ pub struct Way {
 impl Way {
     /// Frame number `sequence`, without FCS.
     #[must_use]
-    pub fn frame(self, seed: u64, sequence: u32, settings: &Settings) -> Vec<u8> {
+    pub fn frame(self, seed: u64, sequence: u32, settings: &EthernetSettings) -> Vec<u8> {
         let flow = Flow {
             from: self.from,
             to: self.to,

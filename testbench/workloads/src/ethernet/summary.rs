@@ -2,7 +2,7 @@
 
 use lanigon_worlds::workload::{Outcome, grouped};
 
-use super::{EthernetRecords, Settings};
+use super::{EthernetRecords, EthernetSettings};
 
 /// Parts of all frames between which rates are measured, in percent: all CPUs work then, and both nodes send.
 const MEASURED: [u64; 2] = [20, 80];
@@ -39,14 +39,14 @@ pub struct EthernetUse {
     pub mbit: f64,
     /// Frames of all senders that did not come.
     pub lost: u64,
-    /// Each sender.
+    /// Results of each way, from a sender to its receiver.
     pub ways: Vec<WayUse>,
 }
 
 impl EthernetUse {
     /// The results, and what was wrong, from the records of the sender and of the receiver of each way.
     pub(super) fn from_records(
-        settings: &Settings,
+        settings: &EthernetSettings,
         ways: impl Iterator<Item = (usize, usize, EthernetRecords, EthernetRecords)>,
     ) -> (Self, Vec<String>) {
         let mut problems = Vec::new();

@@ -11,7 +11,7 @@ use lanigon_worlds::workload::{
 };
 
 use super::engine::{EthernetPlan, EthernetRecords, run};
-use super::{EthernetUse, Settings, Way, keys};
+use super::{EthernetSettings, EthernetUse, Way, keys};
 
 /// Frames over the Ethernet firmware for any number of CPUs.
 pub const KIND: WorkloadType = WorkloadType {
@@ -24,13 +24,13 @@ pub const KIND: WorkloadType = WorkloadType {
 
 /// A program of a scenario.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct EthernetProgram {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) settings: Settings,
+    pub(super) settings: EthernetSettings,
 }
 
-impl Exchange {
+impl EthernetProgram {
     /// The ways of frames.
     fn ways(&self) -> Vec<(usize, usize)> {
         let back = self.settings.both.then_some((self.to, self.from));
@@ -38,7 +38,7 @@ impl Exchange {
     }
 }
 
-impl Workload for Exchange {
+impl Workload for EthernetProgram {
     fn nodes(&self) -> Vec<usize> {
         vec![self.from, self.to]
     }

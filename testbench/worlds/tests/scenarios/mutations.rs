@@ -253,7 +253,7 @@ const DYNAMIC_EMP: Family = Family {
     runs: emp_runs,
 };
 
-/// Each CPU reads the addresses of its registers from its scratchpad.
+/// Images for any number of CPUs, which read the addresses of their registers from their scratchpads.
 const EMP_OF_ANY_CPUS: Family = Family {
     images: &["emp-dyn-n"],
     runs: || {
